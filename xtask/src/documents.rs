@@ -1,7 +1,7 @@
-//! Documents that the program writes about itself.
+//! Generates the documents that are made from the code.
 //!
-//! The list of them, and the comparison, are in the `tidy` test of the binary; here it is only told
-//! to write instead of to compare.
+//! The `tidy` test of the binary has the list of documents and compares them. This command makes
+//! the test write them instead.
 
 use crate::Failure;
 use crate::print::say;
@@ -11,22 +11,22 @@ use crate::workspace::cargo;
 const TEST: &str = "tidy::generated_documents_are_what_the_code_generates";
 const WRITE: &str = "PUNCHLIST_WRITE_DOCUMENTS";
 
-/// Writes every generated document anew.
+/// Writes all generated documents.
 pub(crate) fn generate() -> Result<(), Failure> {
     let mut command = cargo();
     command.args(["test", "--quiet", "--locked", "--package", "punchlist", "--test", "it", "--"]);
     command.args(["--exact", TEST]).env(WRITE, "1");
     let output = command
         .output()
-        .map_err(|error| Failure::Chore(format!("cargo could not be started: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("cargo could not be started: {error}")))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::Chore(format!("the documents were not written:\n{printed}{errors}")));
+        return Err(Failure::Failed(format!("the documents were not written:\n{printed}{errors}")));
     }
-    // A test that was renamed would be filtered out and still count as a success.
+    // If the test was renamed, the filter would match nothing, and cargo would still succeed.
     if !printed.contains("1 passed") {
-        return Err(Failure::Chore(format!("there is no test {TEST:?} any more")));
+        return Err(Failure::Failed(format!("there is no test {TEST:?} any more")));
     }
     say(
         "docs/reference, the pictures and the tables of docs/agents.md are what the code generates. See \

@@ -1,6 +1,6 @@
-//! Spoilt input, over and over: builds a driver under `bench` and runs it on the recordings.
+//! Fuzzing: builds a driver under `bench` and runs it on damaged recordings.
 //!
-//! A driver fails by itself, and names the seed and number of the execution that failed.
+//! A driver fails by itself, and names the seed and the number of the failed execution.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,23 +9,23 @@ use crate::Failure;
 use crate::print::warn;
 use crate::workspace::{cargo, root};
 
-/// One thing to spoil.
+/// One fuzz target.
 pub(crate) struct Target {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What it is.
+    /// What it fuzzes.
     pub(crate) about: &'static str,
     manifest: &'static str,
 }
 
-/// Everything that can be fuzzed.
+/// All fuzz targets.
 pub(crate) const TARGETS: &[Target] = &[Target {
     name: "streams",
     about: "the parsers of agents' streams, with the recordings as a corpus",
     manifest: "bench/fuzz/Cargo.toml",
 }];
 
-/// Runs one: `NAME [EXECUTIONS [SEED [FIRST]]]`.
+/// Runs a target: `NAME [EXECUTIONS [SEED [FIRST]]]`.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     let names = || TARGETS.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");
     let [name, rest @ ..] = arguments else {
@@ -57,8 +57,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     command.arg(fixtures).args(rest).stdout(Stdio::inherit()).stderr(Stdio::inherit());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(Failure::Said),
-        Err(error) => Err(Failure::Chore(format!("cargo did not start: {error}"))),
+        Ok(_) => Err(Failure::Reported),
+        Err(error) => Err(Failure::Failed(format!("cargo did not start: {error}"))),
     }
 }
 

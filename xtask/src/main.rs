@@ -1,7 +1,7 @@
-//! Chores that more than one person needs: tests by group, torture, generated documents, benchmarks.
+//! Development tasks: tests by group, torture, generated documents, benchmarks.
 //!
-//! `cargo xtask` lists them. Uses the standard library alone, so that it builds in a moment, and
-//! does nothing that a developer could not type by hand.
+//! `cargo xtask` lists them. It uses only the standard library, so that it builds quickly, and does
+//! nothing that a developer could not type by hand.
 
 #![forbid(unsafe_code)]
 
@@ -18,18 +18,18 @@ use std::process::ExitCode;
 use print::{say, warn};
 
 const HELP: &str = "\
-Chores of the workspace.
+Development tasks of the workspace.
 
-Usage: cargo xtask CHORE [ARGUMENT…]
+Usage: cargo xtask TASK [ARGUMENT…]
 
-Chores:
+Tasks:
   test [GROUP…]  run the tests, all groups unless some are named;
                  `test agents --full` runs the agents' older releases instead
-  bench NAME     measure something beside its baseline; a number after it sets the rounds
-  torture        race, kill and starve the program and print one table of what came of it;
+  bench NAME     measure something and compare it with a baseline; a number after it sets the rounds
+  torture        race and kill the program, fill its disk, and print one table of the results;
                  --seconds N sets the time instead of --full, names choose scenarios
-  fuzz NAME      feed spoilt input to something; a number after it sets the executions
-  gen            write the generated documents anew
+  fuzz NAME      parse damaged input; a number after it sets the executions
+  gen            write the generated documents again
   help           print this
 ";
 
@@ -50,12 +50,12 @@ fn main() -> ExitCode {
         ["gen", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
             Err(Failure::Usage(format!("unexpected argument {extra:?}")))
         }
-        [unknown, ..] => Err(Failure::Usage(format!("there is no chore {unknown:?}"))),
+        [unknown, ..] => Err(Failure::Usage(format!("there is no task {unknown:?}"))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Said) => ExitCode::from(1),
-        Err(Failure::Chore(message)) => {
+        Err(Failure::Reported) => ExitCode::from(1),
+        Err(Failure::Failed(message)) => {
             warn(&format!("error: {message}"));
             ExitCode::from(1)
         }
@@ -78,13 +78,13 @@ fn help() {
     ));
 }
 
-/// Why a chore did not end well.
+/// Why a task failed.
 #[derive(Debug, PartialEq)]
 enum Failure {
-    /// It was asked for wrongly: exit code 2.
+    /// Wrong arguments: exit code 2.
     Usage(String),
-    /// It could not be done: exit code 1.
-    Chore(String),
-    /// It was done and its result is bad news, which it has told itself: exit code 1.
-    Said,
+    /// The task could not be done: exit code 1.
+    Failed(String),
+    /// The task was done and already reported a bad result: exit code 1.
+    Reported,
 }

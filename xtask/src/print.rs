@@ -1,12 +1,12 @@
-//! The only place that prints, so that results and the rest stay apart.
+//! The only place that prints: results to stdout, everything else to stderr.
 
-/// A line on standard output.
+/// Prints a line to stdout.
 #[expect(clippy::print_stdout, reason = "this is the one place that prints")]
 pub(crate) fn say(line: &str) {
     println!("{line}");
 }
 
-/// A line on standard error.
+/// Prints a line to stderr.
 #[expect(clippy::print_stderr, reason = "this is the one place that prints")]
 pub(crate) fn warn(line: &str) {
     eprintln!("{line}");

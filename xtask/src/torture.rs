@@ -1,8 +1,7 @@
-//! Races, kills, broken disks and jumping clocks, at full length, and one table of what they found.
+//! Races, kills, failing disks and jumping clocks at full length, with a table of the results.
 //!
 //! The scenarios are tests of the binary, which run there in a short form. Here they run with the
-//! numbers that we promise, or over and over for a chosen time. Nothing is judged here: a scenario
-//! fails by itself.
+//! full numbers, or repeatedly for a given time. A scenario fails by itself.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,15 +14,15 @@ use crate::workspace::cargo;
 
 /// One scenario.
 pub(crate) struct Scenario {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What happens in it, as the table calls it.
+    /// What happens in it, for the table.
     pub(crate) about: &'static str,
-    /// How much of it, in the long form.
+    /// Its size in the long form.
     full: &'static str,
-    /// What its test calls itself in its report.
+    /// The name that its test reports.
     reports: &'static str,
-    /// The test.
+    /// The name of its test.
     test: &'static str,
 }
 
@@ -31,14 +30,14 @@ pub(crate) struct Scenario {
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "adds",
-        about: "workers add at once, a process an item",
+        about: "workers add at once, one process per item",
         full: "64 × 100",
         reports: "adds",
         test: "races::numbers_have_no_gap_and_no_repeat_when_many_processes_add",
     },
     Scenario {
         name: "births",
-        about: "processes make the database at once",
+        about: "processes create the database at once",
         full: "60 × 16",
         reports: "births",
         test: "races::processes_that_make_the_database_at_once_make_one_and_lose_nothing",
@@ -136,7 +135,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "export",
-        about: "export and import, equal to the byte",
+        about: "export and import, byte for byte",
         full: "",
         reports: "export",
         test: "keeping::what_is_exported_and_imported_is_the_same_to_the_byte",
@@ -150,19 +149,19 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// What the table counts.
+/// The columns of the table.
 const COLUMNS: [&str; 7] =
     ["processes", "kills", "writes", "acknowledged", "lost", "doubled", "corrupt"];
 
-/// What was asked for.
+/// The arguments.
 #[derive(Debug, PartialEq)]
 struct Asked {
-    /// For how long in all; without it, once with full numbers.
+    /// The duration in all; without it, each scenario runs once with full numbers.
     seconds: Option<u64>,
     names: Vec<&'static str>,
 }
 
-/// Runs the scenarios that are named, or all, and prints the table.
+/// Runs the named scenarios, or all, and prints the table.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     let asked = asked(arguments)?;
     let chosen: Vec<&Scenario> =
@@ -181,7 +180,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         .env("PUNCHLIST_TORTURE", scale)
         .env("PUNCHLIST_TORTURE_ROWS", &rows.0)
         .stdout(Stdio::null());
-    let failed = |error: std::io::Error| Failure::Chore(format!("the tests did not run: {error}"));
+    let failed = |error: std::io::Error| Failure::Failed(format!("the tests did not run: {error}"));
     let status = command.status().map_err(failed)?;
     let text = fs::read_to_string(&rows.0).unwrap_or_default();
     say(&table(&chosen, &text, asked.seconds.is_none()));
@@ -190,7 +189,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         "\nWhat was not acknowledged was refused by a rule, could not be written, or was killed first.",
     );
     say(&format!("\nMade by `{typed}` in {} s.", began.elapsed().as_secs()));
-    if status.success() { Ok(()) } else { Err(Failure::Said) }
+    if status.success() { Ok(()) } else { Err(Failure::Reported) }
 }
 
 fn asked(arguments: &[&str]) -> Result<Asked, Failure> {
@@ -226,29 +225,29 @@ fn asked(arguments: &[&str]) -> Result<Asked, Failure> {
 fn build() -> Result<(), Failure> {
     let mut command = cargo();
     command.args(["test", "--workspace", "--locked", "--quiet", "--test", "it", "--no-run"]);
-    let status = command.status().map_err(|error| Failure::Chore(error.to_string()))?;
+    let status = command.status().map_err(|error| Failure::Failed(error.to_string()))?;
     if status.success() {
         Ok(())
     } else {
-        Err(Failure::Chore("the program could not be built".to_owned()))
+        Err(Failure::Failed("the program could not be built".to_owned()))
     }
 }
 
-/// A file for what the scenarios report, removed in the end.
+/// The file for the scenarios' reports, removed at the end.
 struct Rows(PathBuf);
 
 impl Rows {
     fn new() -> Result<Self, Failure> {
         let name = format!("punchlist-torture-{}", std::process::id());
         let rows = Self(std::env::temp_dir().join(name));
-        fs::write(&rows.0, "").map_err(|error| Failure::Chore(error.to_string()))?;
+        fs::write(&rows.0, "").map_err(|error| Failure::Failed(error.to_string()))?;
         Ok(rows)
     }
 }
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        // What cannot be removed now, the system's cleaning of temporary files will.
+        // If this fails, the system cleans its temporary directory later.
         drop(fs::remove_file(&self.0));
     }
 }
@@ -325,7 +324,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "| workers add at once, a process an item (64 × 100) \
+                "| workers add at once, one process per item (64 × 100) \
                  | 6,400 | 1 | 6,400 | 6,399 | 0 | 0 | 0 |",
                 "| two processes edit two fields of an item at once (200 pairs) \
                  | failed before it could report |",

@@ -1,8 +1,8 @@
 //! The built-in tools: shell, read, write, edit, list, search.
 //!
-//! Each says what a call touches, shows what it would do, and does it. Paths are resolved before
-//! anything is decided and again before anything is done. A tool knows neither policy nor other calls,
-//! and looks at no environment but the one that it is given.
+//! Each tool says what a call touches, shows a preview, and runs it. Paths are resolved before the
+//! policy decides and again before the call runs. A tool knows neither the policy nor other calls,
+//! and uses only the environment in its options.
 
 mod diff;
 mod edit;
@@ -35,22 +35,22 @@ pub use search::Search;
 pub use shell::Shell;
 pub use write::Write;
 
-/// What the tools are given.
+/// The options of the tools.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// The project's root: where relative paths begin and commands run.
+    /// The project's root: relative paths begin here and commands run here.
     pub root: PathBuf,
-    /// The environment of commands. What is not here, they do not have.
+    /// The environment of commands. They get no other variables.
     pub environment: Vec<(OsString, OsString)>,
-    /// Places that are not written whatever the rules say, besides those that are known by their names:
-    /// where our own configuration and data are.
+    /// Further places that tools never write, whatever the policy says, such as Punchlist's own
+    /// configuration and data.
     pub guarded: Vec<PathBuf>,
 }
 
-/// Commands of a shell, for limits. The other tools are of no kind of their own.
+/// The kind of shell commands, for limits. The other tools have no kind.
 pub const SHELL: Kind = Kind(1);
 
-/// All of them. Fails if there is no such root.
+/// All tools. Fails if the root does not exist.
 pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
     let root = Root::new(&options.root)?.guarding(&options.guarded);
     Ok(vec![
@@ -68,7 +68,7 @@ fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(map) = schema.as_object_mut() {
-        // They cost tokens and say nothing to a model.
+        // These cost tokens and are of no use to a model.
         map.remove("$schema");
         map.remove("title");
     }
@@ -79,8 +79,8 @@ fn arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     T::deserialize(arguments).map_err(|why| format!("the arguments do not fit: {why}"))
 }
 
-/// What policy looks at. What lies outside the root is another tool to it, so that a rule about
-/// `read` is none about `read:outside`.
+/// What the policy decides about. A place outside the root counts as another tool, so that a rule
+/// for `read` does not apply to `read:outside`.
 fn subject(tool: &str, place: &Place, harmless: bool) -> Subject {
     Subject {
         tool: if place.inside { tool.to_owned() } else { format!("{tool}:outside") },
@@ -98,8 +98,8 @@ fn reads(tool: &str, place: &Place) -> Checked {
     Checked { access, kind: Kind::OTHER, subject }
 }
 
-/// A call that looks at the names in a place and at nothing that is written there.
-fn looks(tool: &str, place: &Place) -> Checked {
+/// A call that reads the names in a place, but no content.
+fn reads_names(tool: &str, place: &Place) -> Checked {
     let access = Access::reads([place.scope()]);
     Checked { access, kind: Kind::OTHER, subject: subject(tool, place, true) }
 }
@@ -117,8 +117,8 @@ fn ended(result: Result<String, String>) -> Ended {
     }
 }
 
-/// Does what waits for the disk where it holds nobody up.
-fn aside(
+/// Runs blocking work on a thread where it holds up nobody.
+fn run_blocking(
     work: Work,
     does: impl FnOnce(&Work) -> Result<String, String> + Send + 'static,
 ) -> BoxFuture<'static, Ended> {

@@ -5,8 +5,8 @@
 //! model, runs no tool, reads no clock and words no refusal. A [`Turn`] is stored after each step; after a
 //! crash [`Turn::resume`] returns the effects that were under way.
 //!
-//! The two strategies differ in what they do with an answer: [`supervisor`] lets the model lead and refuses
-//! an answer while items hold the turn, [`steps`] plans, works off item by item and validates.
+//! The two strategies differ in what they do with an answer: `supervisor` lets the model lead and refuses
+//! an answer while items hold the turn, `steps` plans, works off item by item and validates.
 
 mod ask;
 mod common;

@@ -1,9 +1,9 @@
-//! Listens to what an agent says over the Agent Client Protocol while it is passed on untouched.
+//! Observes what an agent says over the Agent Client Protocol, while every byte is passed on
+//! unchanged.
 //!
-//! Passing on comes first and waits for nobody: every piece is written and flushed before anybody
-//! here looks at it, and a listener that cannot keep up misses pieces. What was missed is made up
-//! for by the next list, because lists come whole. Only what tells of plans is kept; prompts,
-//! answers and files are not.
+//! Passing on never waits: each piece is written and flushed before it is parsed, and a parser that
+//! is too slow misses pieces. The next list makes up for a gap, because lists are always complete.
+//! Only messages about plans are kept, never prompts, answers or files.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -16,14 +16,14 @@ use punchlist_streams::lines::{Lines, Piece};
 use punchlist_streams::{Options, Parser, Source};
 use serde_json::{Value, json};
 
-/// How much is passed on at once, at most.
+/// The largest piece that is passed on at once.
 const PIECE: usize = 64 * 1024;
-/// How many pieces a listener may be behind.
+/// How many pieces the queue to the parser holds.
 const BEHIND: usize = 128;
-/// The longest line that is looked at. A plan is a few kilobytes.
+/// The longest line that is parsed. A plan is a few kilobytes.
 const LONGEST: usize = 4 * 1024 * 1024;
 
-/// What a listener hears.
+/// A message from the thread that passes on to the parser.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Heard {
     /// The next bytes.
@@ -32,12 +32,12 @@ pub enum Heard {
     Gap,
 }
 
-/// A way from who passes on to who listens.
+/// The queue from the thread that passes on to the parser.
 pub fn line() -> (SyncSender<Heard>, std::sync::mpsc::Receiver<Heard>) {
     sync_channel(BEHIND)
 }
 
-/// Passes everything on until it ends, or until nobody takes it any more.
+/// Passes everything on until the input ends or the output is closed.
 pub fn pass_on(
     from: &mut impl Read,
     to: &mut impl Write,
@@ -64,27 +64,27 @@ pub fn pass_on(
     }
 }
 
-/// What was understood.
+/// What the parser found.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Told {
-    /// A message about plans or sessions, on one line, made harmless.
+    /// A message about plans or sessions, on one line, without control characters.
     Message(String),
-    /// A whole list of a session.
+    /// The whole list of a session.
     List {
-        /// The session, as the agent calls it.
+        /// The agent's id of the session.
         session: String,
         /// Its entries.
         entries: Vec<ListEntry>,
     },
 }
 
-/// Understands what an agent says.
+/// Parses an agent's messages.
 pub struct Ear {
     lines: Lines,
     parser: Parser,
-    /// In the middle of a line of which the beginning is missing.
+    /// Inside a line whose beginning is missing.
     is_cut: bool,
-    /// Sessions of which a list was seen.
+    /// Sessions that have had a list.
     listed: BTreeSet<String>,
 }
 
@@ -101,7 +101,7 @@ impl Default for Ear {
 }
 
 impl Ear {
-    /// Hears the next piece.
+    /// Parses the next piece.
     pub fn hear(&mut self, heard: &Heard, tell: &mut dyn FnMut(Told)) {
         let mut bytes = match heard {
             Heard::Gap => {
@@ -128,8 +128,8 @@ impl Ear {
     }
 }
 
-/// Tells a list that the agent has taken. An empty one that comes first says nothing: agents give
-/// one when they take a conversation up again, whatever stood on its list.
+/// Reports a list that the agent accepted. An empty first list is ignored: agents send one when
+/// they resume a conversation, whatever its list was.
 fn tell_list(event: &Event<'_>, listed: &mut BTreeSet<String>, tell: &mut dyn FnMut(Told)) {
     let Kind::TodoList { items, unconfirmed: false, .. } = &event.kind else { return };
     let session = event.agent.as_str().to_owned();
@@ -157,8 +157,8 @@ fn status(status: event::Status) -> Status {
     }
 }
 
-/// A message that is worth keeping: one about a plan, or that a session or a turn began or ended.
-/// Others are not even parsed.
+/// A message worth keeping: about a plan, or about the begin or end of a session or turn. Other
+/// messages are not parsed.
 fn message(line: &[u8]) -> Option<String> {
     const SIGNS: [&[u8]; 4] = [b"plan", b"sessionId", b"stopReason", b"todo"];
     let has = |sign: &[u8]| line.windows(sign.len()).any(|it| it == sign);
@@ -174,7 +174,7 @@ fn message(line: &[u8]) -> Option<String> {
     if is_plan {
         return Some(mask(&message.to_string()).into_owned());
     }
-    // Of an answer only what it says of the session: the rest is the client's affair.
+    // From a response only the fields about the session are kept.
     for name in ["sessionId", "stopReason"] {
         if let Some(said) = result.get(name).and_then(Value::as_str) {
             return Some(
@@ -273,7 +273,7 @@ mod tests {
         assert!(!entries[0].title.contains(&secret) && entries[0].status == Status::Pending);
     }
 
-    /// Gives a reader's bytes a few at a time.
+    /// A reader that returns a few bytes at a time.
     struct Dribble<'a>(&'a [u8], usize);
 
     impl Read for Dribble<'_> {

@@ -1,13 +1,13 @@
-//! The user's own editor, on a file.
+//! Opens the user's editor.
 
 use std::io;
 use std::path::Path;
 use std::process::Command;
 
-/// Opens a file in an editor, at the terminal of whoever calls, and waits for it; whether it ended
-/// well. `editor` may have arguments behind it, as `EDITOR` does for other programs.
+/// Opens a file in an editor on the current terminal and waits. Returns whether the editor
+/// succeeded. `editor` may contain arguments, as `EDITOR` does.
 pub fn edit(editor: &str, file: &Path) -> io::Result<bool> {
-    // A shell takes it apart; the file is no part of what it reads.
+    // The shell splits `editor` into words; the path is passed as an argument and is not parsed.
     let script = format!("{editor} \"$1\"");
     let status = Command::new("/bin/sh").args(["-c", &script, "sh"]).arg(file).status()?;
     Ok(status.success())

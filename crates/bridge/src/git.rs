@@ -1,8 +1,7 @@
-//! A question to git: which commit a repository began with.
+//! Asks git for the first commit of a repository.
 //!
-//! It tells a repository that was moved from one that is new. The answer is a hash and nothing else, the
-//! question is bounded in time, and git is kept from asking anybody over a network: a repository's own
-//! configuration could name a program for that.
+//! It distinguishes a moved repository from a new one. The call has a timeout, and git is prevented
+//! from using the network: a repository's own configuration could name a program for that.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,14 +9,14 @@ use std::time::Duration;
 
 use crate::doctor::run::run;
 
-/// The first commit of the repository at `root`; of several the one with the smallest hash. Nothing if
-/// there is no repository, commit or git, if its history is not all here, or if git takes too long.
+/// The first commit of the repository at `root`; the smallest hash if there are several. `None` if
+/// there is no repository, commit or git, if the history is incomplete, or after a timeout.
 pub fn first_commit(
     root: &Path,
     path: Option<&std::ffi::OsStr>,
     patience: Duration,
 ) -> Option<String> {
-    // What begins a shallow clone is not what the repository began with.
+    // The first commit of a shallow clone is not the first commit of the repository.
     if root.join(".git/shallow").exists() || root.join("shallow").exists() {
         return None;
     }

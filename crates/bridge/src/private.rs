@@ -1,19 +1,20 @@
-//! Files and directories that are this user's alone, whatever the umask says.
+//! Files and directories that only this user may read, whatever the umask is.
 //!
-//! [`crate::replace::private`] replaces such a file as a whole.
+//! [`crate::replace::private`] replaces such a file atomically.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Makes a directory of ours, and those above it; one that is there and too open is tightened.
+/// Creates a private directory and its parents. If it exists and is too open, its mode is
+/// tightened.
 pub fn directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     tighten(path, 0o700)
 }
 
-/// Takes away what others may do with a file or directory of this user's.
+/// Removes the permissions of others from a file or directory of this user.
 pub fn tighten(path: &Path, mode: u32) -> io::Result<()> {
     let meta = fs::symlink_metadata(path)?;
     let is_own = meta.uid() == rustix::process::geteuid().as_raw() && !meta.is_symlink();
@@ -23,8 +24,8 @@ pub fn tighten(path: &Path, mode: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Closes a directory of ours to others that was made too open, and all files in it. Where that cannot be
-/// done, what is there is used as it is.
+/// Removes the permissions of others from a directory and all files in it. If that fails, they are
+/// used as they are.
 pub fn close(directory: &Path) {
     let is_open = fs::symlink_metadata(directory).is_ok_and(|it| it.mode() & 0o077 != 0);
     if !is_open || tighten(directory, 0o700).is_err() {
@@ -36,14 +37,14 @@ pub fn close(directory: &Path) {
     }
 }
 
-/// Options for a file of ours: what is made is this user's alone.
+/// Options for opening a private file.
 pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
-/// Appends whole lines to a file and flushes them to the disk. The file and its directory are made if need be.
+/// Appends whole lines to a file and syncs it. The file and its directory are created if necessary.
 pub fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         directory(parent)?;
@@ -54,7 +55,7 @@ pub fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether it is a plain file of this user's.
+/// Whether this is a regular file of this user.
 pub fn is_own(meta: &fs::Metadata) -> bool {
     meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw()
 }
@@ -88,7 +89,7 @@ mod tests {
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         tighten(&file, 0o600).unwrap();
         assert_eq!(mode(&file), 0o600);
-        // What is stricter than ours stays so.
+        // A stricter mode stays.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
         tighten(&file, 0o600).unwrap();
         assert_eq!(mode(&file), 0o400);

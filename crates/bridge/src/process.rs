@@ -1,8 +1,7 @@
-//! Processes: which one a pid means, whether it has ended, and which ones stand above it.
+//! Processes: identity, whether one has ended, and its ancestors.
 //!
-//! A process is told apart from every other that has or had its pid, so a record of one can be kept
-//! for ever. Everything here is a look at the system that may come back empty: where processes are
-//! hidden, nothing is known, and that is never an error.
+//! A process is identified so that it cannot be confused with another one that has or had its pid.
+//! All functions may return nothing, because processes can be hidden; that is never an error.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -18,30 +17,30 @@ use linux as system;
 #[cfg(not(target_os = "linux"))]
 use ps as system;
 
-/// Most processes above one that are looked at. Deeper chains than this are a runaway.
+/// Most ancestors that are examined.
 const DEPTH: usize = 64;
 
-/// Most arguments of a process that are looked at, and most bytes of them all. What is asked is which
-/// program it is and how it was started, and that stands in front.
+/// Most arguments of a process that are read, and most bytes of all of them. The program and its
+/// options are at the beginning.
 const ARGUMENTS: usize = 32;
 const BYTES: usize = 4096;
 
-/// A process above another.
+/// An ancestor of a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ancestor {
-    /// Which.
+    /// Its identity.
     pub process: Process,
-    /// What the system calls it: usually the file that it was started from, cut to 15 bytes on
-    /// Linux, or what it calls itself.
+    /// The system's name of the process: usually its file name, cut to 15 bytes on Linux, or the
+    /// name that it gave itself.
     pub name: String,
-    /// Its first arguments, the program among them. Empty where they are not known.
+    /// Its first arguments, including the program. Empty if they are unknown.
     pub argv: Argv,
 }
 
-/// The first arguments of a process, kept in one piece: of most processes hardly one is looked at.
+/// The first arguments of a process, in one buffer, because most are never read.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Argv {
-    /// Each ends with a NUL, but perhaps the last.
+    /// Each argument ends with a NUL, except perhaps the last.
     bytes: Vec<u8>,
 }
 
@@ -52,7 +51,7 @@ impl Argv {
         words.take(ARGUMENTS).map(lossy)
     }
 
-    /// The program, as it was called; empty where it is not known.
+    /// The program as it was called; empty if it is unknown.
     pub fn program(&self) -> Cow<'_, str> {
         self.words().next().unwrap_or_default()
     }
@@ -69,7 +68,7 @@ impl<S: AsRef<str>> FromIterator<S> for Argv {
     }
 }
 
-/// A text; what is none in it is replaced. Nearly all are, which is quickly seen.
+/// The bytes as text, with invalid UTF-8 replaced.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -77,31 +76,30 @@ fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// A running process, by what no other process ever shares; `None` if there is none that can be
-/// seen.
+/// The identity of a running process; `None` if no process with this pid is visible.
 pub fn process(host: &str, pid: u32) -> Option<Process> {
     system::process(host, pid)
 }
 
-/// Whether it is certain that a process has ended. Of one on another host, of an earlier boot or in
-/// another pid namespace nothing is certain.
+/// Whether a process has certainly ended. `false` for a process on another host, of an earlier boot
+/// or in another pid namespace.
 pub fn has_ended(host: &str, process: &Process) -> bool {
     process.host == host && system::has_ended(process)
 }
 
-/// What can be said of a process from here.
+/// What is known about a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
-    /// It runs.
+    /// It is running.
     Runs,
     /// It has ended.
     Ended,
-    /// It is not for us to see.
+    /// It is not visible from here.
     Unknown,
 }
 
-/// What has become of a process, by all that speaks for it. Other than [`has_ended`] this also takes
-/// a host's name for the host: what ran there before it was started anew has ended.
+/// Whether a process is running. Unlike [`has_ended`] it treats equal host names as the same host,
+/// so a process of an earlier boot has ended.
 pub fn fate(host: &str, process: &Process) -> Fate {
     if process.host != host {
         return Fate::Unknown;
@@ -109,18 +107,18 @@ pub fn fate(host: &str, process: &Process) -> Fate {
     system::fate(process)
 }
 
-/// The processes above one, nearest first. It ends early where the next one cannot be seen, and with
-/// the first that is the one looked for.
+/// The ancestors of a process, nearest first. Stops at one that is not visible, and after the first
+/// for which `is_it` returns true.
 pub fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     system::ancestors(host, pid, is_it)
 }
 
-/// The first arguments of a process, the program among them; none where they cannot be seen.
+/// The first arguments of a process, including the program; empty if they are not visible.
 pub fn arguments(pid: u32) -> Argv {
     system::arguments(pid)
 }
 
-/// Whether a process reads from a terminal; `None` if that cannot be seen.
+/// Whether a process reads from a terminal; `None` if that is unknown.
 pub fn has_terminal(process: &Process) -> Option<bool> {
     system::has_terminal(process)
 }

@@ -1,8 +1,8 @@
-//! Replaces a file as a whole or not at all.
+//! Replaces a file atomically.
 //!
-//! The new bytes are written to a draft beside the file, flushed to the disk and renamed over the file, so a
-//! reader finds the old file or the new one. A draft that is dropped is removed. Paths are taken as they are:
-//! the caller has resolved links and knows that it may write there.
+//! The new bytes are written to a draft beside the file, synced, and renamed over the file, so a
+//! reader finds the old file or the new one. A draft that is dropped is removed. The caller has
+//! resolved links and checked that it may write.
 
 use std::fs::{self, File, Metadata, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{Builder, NamedTempFile};
 
-/// Stands in the name of a draft between the file's own name and random letters.
+/// The part of a draft's name between the file's name and random letters.
 pub(crate) const DRAFT: &str = ".punchlist-";
 
 /// The owner and the mode of a file.
@@ -43,10 +43,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A draft with this mode, less what the user's umask takes away.
+    /// A draft with this mode, reduced by the umask.
     pub fn new(path: &Path, mode: u32) -> io::Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        // The longest names just fit, so a draft has the beginning only.
+        // A name may have the maximal length already, so the draft uses only its beginning.
         let name: String = name.chars().take(50).collect();
         let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
         let file = Builder::new()
@@ -67,7 +67,7 @@ impl Draft {
         Ok(draft)
     }
 
-    /// Puts the draft in the place of the file.
+    /// Renames the draft over the file.
     pub fn replace(self) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         self.file.persist(&self.path).map_err(|it| it.error)?;
@@ -75,14 +75,14 @@ impl Draft {
         Ok(())
     }
 
-    /// Puts the draft where no file is. A file that somebody else has made meanwhile stays, and is the error
-    /// [`ErrorKind::AlreadyExists`].
+    /// Renames the draft to a path without a file. If somebody else has created a file meanwhile,
+    /// it stays, and the error is [`ErrorKind::AlreadyExists`].
     pub fn create(self) -> io::Result<()> {
         self.file.as_file().sync_all()?;
         match self.file.persist_noclobber(&self.path) {
             Ok(_) => {}
             Err(it) if it.error.kind() == ErrorKind::AlreadyExists => return Err(it.error),
-            // Not every file system can refuse to replace; there a plain rename must do.
+            // Not every file system supports this; then a plain rename is used.
             Err(it) => drop(it.file.persist(&self.path).map_err(|it| it.error)?),
         }
         sync_directory(&self.path);
@@ -100,21 +100,21 @@ impl Write for Draft {
     }
 }
 
-/// Replaces a file, or makes it: afterwards it belongs to this user alone.
+/// Replaces or creates a file that only this user may read.
 pub fn private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut draft = Draft::new(path, 0o600)?;
     draft.write_all(bytes)?;
     draft.replace()
 }
 
-/// Replaces a file that is there. It keeps its owner and its mode.
+/// Replaces an existing file. It keeps its owner and mode.
 pub fn rewrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let was = Stamp::from(&fs::metadata(path)?);
     with(path, Some(was), bytes, 0o600)
 }
 
-/// Replaces the file that had this stamp; without one, makes a file where none is. A new file has this mode,
-/// less what the user's umask takes away.
+/// Replaces the file that had this stamp; without a stamp, creates a new file. A new file has this
+/// mode, reduced by the umask.
 pub fn with(path: &Path, was: Option<Stamp>, bytes: &[u8], new_mode: u32) -> io::Result<()> {
     let mut draft = match was {
         Some(was) => Draft::like(path, was)?,
@@ -124,7 +124,8 @@ pub fn with(path: &Path, was: Option<Stamp>, bytes: &[u8], new_mode: u32) -> io:
     if was.is_some() { draft.replace() } else { draft.create() }
 }
 
-/// Makes a rename last. Where a directory cannot be synced, the rename is as safe as it gets.
+/// Syncs the directory, so that the rename is durable. Errors are ignored, because some file
+/// systems cannot sync directories.
 fn sync_directory(file: &Path) {
     let directory = file.parent().filter(|it| !it.as_os_str().is_empty());
     if let Ok(directory) = File::open(directory.unwrap_or(Path::new("."))) {

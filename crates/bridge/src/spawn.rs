@@ -1,9 +1,9 @@
-//! An agent as a worker: how its program is started on one item of a plan, and what it says meanwhile.
+//! An agent as a worker: the command line for one item of a plan, and the parser of its stream.
 //!
-//! Pure: [`command`] gives the words of a command line, [`Worker`] takes the bytes that the program
-//! prints and how it ended. Whoever runs the plan starts the process, gives it a directory and an
-//! environment, and ends it. Nothing here grants a permission: what the program may do without asking is
-//! the user's to say, in the settings of that program or in the arguments of the worker's profile.
+//! Pure: [`command`] returns a command line, [`Worker`] gets the bytes that the program prints and
+//! its exit code. The caller starts the process with a directory and an environment, and ends it.
+//! Nothing here grants a permission: the user's settings of the agent, or the arguments of the
+//! worker's profile, say what it may do without asking.
 
 mod doing;
 #[cfg(test)]
@@ -15,31 +15,31 @@ use punchlist_model::{ListEntry, Status};
 use punchlist_streams::event::{Event, Item, Kind, Outcome, Role, Status as Todo};
 use punchlist_streams::{Options, Source, Stream};
 
-/// Most bytes of one text in a prompt. A command line takes no word of more than 128 KiB.
+/// Most bytes of one text in a prompt. Linux limits an argument to 128 KiB.
 const MOST_BYTES: usize = 30_000;
-/// Most bytes of an answer that are kept: what an item may say of its outcome is less.
+/// Most bytes of an answer that are kept, somewhat more than an item's outcome may have.
 const MOST_ANSWER: usize = 60_000;
 
 /// One item, for one agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Job<'a> {
-    /// Who is to do it.
+    /// The agent.
     pub agent: Agent,
-    /// That agent's program.
+    /// The agent's program.
     pub program: &'a str,
-    /// The model to ask for, if not the program's own choice.
+    /// The model, if it is not the program's default.
     pub model: Option<&'a str>,
     /// Further arguments, from the worker's profile.
     pub arguments: &'a [String],
-    /// What is to be done.
+    /// The item's title.
     pub title: &'a str,
-    /// What else is known of it; may be empty.
+    /// The item's context; may be empty.
     pub context: &'a str,
-    /// When it is done; may be empty.
+    /// The item's criteria; may be empty.
     pub criteria: &'a str,
 }
 
-/// The command that has it done: the program first, then its arguments.
+/// The command line: the program, then its arguments.
 pub fn command(job: &Job<'_>) -> Vec<String> {
     let prompt = prompt(job);
     let mut words = vec![job.program];
@@ -61,11 +61,11 @@ pub fn command(job: &Job<'_>) -> Vec<String> {
             words.extend(job.arguments.iter().map(String::as_str));
         }
     }
-    // A word of a command line ends at a NUL.
+    // An argument cannot contain a NUL.
     words.into_iter().map(|it| it.replace('\0', "\u{fffd}")).collect()
 }
 
-/// What the agent is told. It begins with a letter, so that no program takes it for an option.
+/// The prompt. It begins with a letter, so that no program takes it for an option.
 pub fn prompt(job: &Job<'_>) -> String {
     let mut prompt = String::from("Do this one item of a larger plan, and nothing beyond it.\n\n");
     prompt.push_str(&cut(one_line(job.title).trim()));
@@ -82,7 +82,7 @@ pub fn prompt(job: &Job<'_>) -> String {
     prompt
 }
 
-/// A text within bounds.
+/// A text, cut to the limit.
 fn cut(text: &str) -> String {
     if text.len() <= MOST_BYTES {
         return text.to_owned();
@@ -91,62 +91,62 @@ fn cut(text: &str) -> String {
     format!("{}… (cut: {} bytes more)", &text[..end], text.len() - end)
 }
 
-/// What a worker says while it works.
+/// News from a working agent.
 #[derive(Clone, PartialEq, Debug)]
 pub enum News {
-    /// What it does now, in a few words: `Reading CHANGELOG.md (2/4)`.
+    /// What it is doing, in a few words: `Reading CHANGELOG.md (2/4)`.
     Doing(String),
-    /// Its own list, whole, to be kept under the item as it happened.
+    /// Its own whole list, to be stored as sub-items of the item.
     List(Vec<ListEntry>),
 }
 
 /// How a worker ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ended {
-    /// Its session, as its program calls it.
+    /// The agent's id of its session.
     pub session: Option<String>,
-    /// What it answered last.
+    /// Its last message.
     pub answer: String,
-    /// Why it did not end well; `None` if it did. Whether the item is done is for its check to say.
+    /// Why it failed; `None` if it reported success. The check decides whether the item is done.
     pub failure: Option<String>,
 }
 
-/// Listens to one worker.
+/// Parses the stream of one worker.
 pub struct Worker {
     stream: Stream,
-    heard: Heard,
+    state: StreamState,
 }
 
-/// What was heard so far.
-struct Heard {
-    /// Paths under it are shown without it.
+/// The state of the stream so far.
+struct StreamState {
+    /// The worker's directory; paths below it are shown relative to it.
     directory: String,
     session: Option<String>,
     answer: String,
-    /// The answer goes on with what is said next.
+    /// The next text continues the answer.
     is_open: bool,
     /// How the last turn of the agent itself ended.
     end: Option<Outcome>,
-    /// The last error that it did not get over by itself, or that it ended with.
+    /// The last error that was not recovered from.
     error: Option<String>,
-    /// What it does, without the count.
+    /// What it is doing, without the count.
     doing: String,
     /// How many of its own items are done, and how many there are.
     count: Option<(usize, usize)>,
-    /// What was told of that last.
-    told: String,
+    /// The last reported text.
+    reported: String,
     news: Vec<News>,
 }
 
 impl Worker {
-    /// For one run of an agent in a directory.
+    /// The parser for one run of an agent in a directory.
     pub fn new(agent: Agent, directory: &str) -> Self {
         let source = match agent {
             Agent::Claude => Source::ClaudeCode,
             Agent::Codex => Source::Codex,
             Agent::Gemini => Source::Gemini,
         };
-        let heard = Heard {
+        let state = StreamState {
             directory: directory.trim_end_matches('/').to_owned(),
             session: None,
             answer: String::new(),
@@ -155,30 +155,30 @@ impl Worker {
             error: None,
             doing: String::new(),
             count: None,
-            told: String::new(),
+            reported: String::new(),
             news: Vec::new(),
         };
-        Self { stream: Stream::new(source, Options::default()), heard }
+        Self { stream: Stream::new(source, Options::default()), state }
     }
 
-    /// Its session, as its program calls it, as soon as it said so.
+    /// The agent's id of its session, once it is known.
     pub fn session(&self) -> Option<&str> {
-        self.heard.session.as_deref()
+        self.state.session.as_deref()
     }
 
-    /// Takes the next bytes of what it prints, and gives what is new.
+    /// Parses the next bytes of its output, and returns the news.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<News> {
-        let heard = &mut self.heard;
-        self.stream.push(bytes, &mut |event: &Event<'_>| heard.hear(event));
-        std::mem::take(&mut heard.news)
+        let state = &mut self.state;
+        self.stream.push(bytes, &mut |event: &Event<'_>| state.observe(event));
+        std::mem::take(&mut state.news)
     }
 
-    /// It has ended, with that exit code; `None` if something ended it.
+    /// The worker has ended with this exit code; `None` after a signal.
     pub fn end(mut self, code: Option<i32>) -> Ended {
-        let heard = &mut self.heard;
-        self.stream.end(&mut |event: &Event<'_>| heard.hear(event));
-        let Heard { session, answer, end, error, .. } = self.heard;
-        // A program that was interrupted may well say 0, and one that failed may say nothing at all.
+        let state = &mut self.state;
+        self.stream.end(&mut |event: &Event<'_>| state.observe(event));
+        let StreamState { session, answer, end, error, .. } = self.state;
+        // An interrupted program may exit with 0, and a failed one may print nothing.
         let failure = match (end, code) {
             (Some(Outcome::Success), Some(0)) => None,
             (Some(Outcome::Cancelled), _) => Some("it was cancelled".to_owned()),
@@ -197,9 +197,9 @@ impl Worker {
     }
 }
 
-impl Heard {
-    fn hear(&mut self, event: &Event<'_>) {
-        // A sub-agent is named after the agent that it works for.
+impl StreamState {
+    fn observe(&mut self, event: &Event<'_>) {
+        // The name of a sub-agent is its agent's name, a slash and its own.
         let name = event.agent.as_str();
         let is_sub = name.contains('/');
         match &event.kind {
@@ -245,7 +245,7 @@ impl Heard {
     }
 
     fn does(&mut self, tool: &str, input: Option<&str>) {
-        // What was said before a call is no answer.
+        // A text before a tool call is not the answer.
         self.is_open = false;
         self.doing = doing::words(tool, input, &self.directory);
         self.tell();
@@ -270,14 +270,14 @@ impl Heard {
             Some((done, all)) => format!("{} ({done}/{all})", self.doing),
             None => self.doing.clone(),
         };
-        if !self.doing.is_empty() && self.told != words {
-            self.told.clone_from(&words);
+        if !self.doing.is_empty() && self.reported != words {
+            self.reported.clone_from(&words);
             self.news.push(News::Doing(words));
         }
     }
 }
 
-/// A todo of the worker's, as an entry of a list that is kept as it happened.
+/// A to-do of the worker as an entry of a recorded list.
 fn entry(item: &Item<'_>) -> ListEntry {
     let masked = |text: &str| mask(text).into_owned();
     let waiting_on = item.waiting_on.as_ref().map(|it| masked(&it.to_str()));

@@ -37,7 +37,7 @@ pub(crate) async fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// A model that says what a script says, and prints what it reads.
+/// A model that answers from a script and prints what it reads.
 struct Scripted {
     answers: VecDeque<Answer>,
 }
@@ -45,7 +45,7 @@ struct Scripted {
 struct Answer {
     text: &'static str,
     calls: Vec<(&'static str, Value)>,
-    /// It called tools other than the plan's.
+    /// Whether the model called tools other than the plan's.
     worked: bool,
 }
 

@@ -1,26 +1,30 @@
-//! A plan: make, add, claim, complete, follow, draw.
+//! A plan: create, add, claim, verify, complete, follow, print.
+//!
+//! Run it with `cargo run -p punchlist-engine --example plan`. A test runs it too.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
-use punchlist_engine::view::{Options, list};
-use punchlist_engine::{Engine, Error, System, item};
-use punchlist_store::Threaded;
-use std::sync::Arc;
+use punchlist_engine::{Engine, Error, Options, System, item, view};
+use punchlist_sched::guardian;
 
-/// Runs the example.
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Checks run under a guardian, a second process of this program. If this process is the
+    // guardian, the call runs it and does not return.
+    guardian::enter_if_called();
+    work()
+}
+
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn work() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
-    let options = punchlist_store::Options {
-        path: place.path().join("plans.db"),
-        durability: punchlist_store::Durability::Full,
-    };
-    let engine = Engine::open(Arc::new(Threaded::open(&options)?), System);
+    let project = place.path().to_string_lossy().into_owned();
+    let store = punchlist_store::sqlite(place.path().join("plans.db"))?;
+    let engine = Engine::with(store, System, Options { project, ..Options::default() });
     let plan = engine.create("Ship it").await?;
     let mut news = plan.follow().await?;
     let told = tokio::spawn(async move {
-        // Three changes: added, claimed, completed.
-        for _ in 0..3 {
+        // Four changes: added, claimed, verified, completed.
+        for _ in 0..4 {
             if let Some(change) = news.next().await {
                 println!("{}", change?.text());
             }
@@ -28,15 +32,16 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok::<_, Error>(())
     });
     let me = plan.by("worker-1");
-    let parse = item("Parse");
+    let parse = item("Parse").check("test -e plans.db");
     let test = item("Test").after(&parse);
     me.add([parse, test]).await?;
     if let Some(claim) = me.next().await? {
+        engine.verify(plan.id(), claim.item.number).await?;
         claim.complete("parses").await?;
     }
     told.await??;
     let whole = plan.whole().await?;
-    for line in list::list(&whole, &Options::plain(whole.updated_at)) {
+    for line in view::list::list(&whole, &view::Options::plain(whole.updated_at)) {
         println!("{}", line.to_plain());
     }
     Ok(())

@@ -3,23 +3,20 @@
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::run::{
-    Board, Caller, Choice, Earlier, Event, FrontEnd, Input, OnFailure, Options, Permissions,
-    Person, Source, Surroundings, run,
+    Board, Caller, Event, FrontEnd, Input, Options, Permissions, Person, Source, Surroundings, run,
 };
 use punchlist_engine::{Around, System};
 use punchlist_model::call::Answer;
-use punchlist_model::{Actor, Ctx, Holder, Limits, Mode, Timestamp};
+use punchlist_model::{Actor, Ctx, Limits, Timestamp};
 use punchlist_sched::policy::Policy;
 use punchlist_sched::process;
-use punchlist_store::Threaded;
 
-/// Says yes to everything, and prints what happens.
+/// Answers every question with yes and prints what happens.
 #[derive(Default)]
 struct Yes(VecDeque<Input>);
 
@@ -69,23 +66,8 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
     let file = place.path().join("soup.md");
     std::fs::write(&file, "# Soup\n\n- [ ] Cook\n- [ ] Taste\n  after: Cook\n")?;
-    let database = punchlist_store::Options {
-        path: place.path().join("plans.db"),
-        durability: punchlist_store::Durability::Full,
-    };
     let now = System.now();
-    let ctx = Ctx {
-        now,
-        ids: System.ids(now)?,
-        actor: Actor::person("ann"),
-        holder: Holder::named("ann"),
-        attempt: None,
-        base: None,
-        mode: Mode::Enforced,
-        limits: Limits::default(),
-        gone: Vec::new(),
-        anyway: false,
-    };
+    let ctx = Ctx { actor: Actor::person("ann"), ..Ctx::new("ann", now, System.ids(now)?) };
     let caller = Caller {
         ctx,
         process: None,
@@ -94,7 +76,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
         around: Arc::new(System),
     };
     let surroundings = Surroundings {
-        store: Arc::new(Threaded::open(&database)?),
+        store: punchlist_store::sqlite(place.path().join("plans.db"))?,
         caller,
         data: place.path().to_owned(),
         rules_file: place.path().join("rules.toml"),
@@ -103,15 +85,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let nothing = || Policy::new(Vec::new(), Vec::new());
     let permissions = Permissions { steps: nothing(), checks: nothing(), is_consent_given: false };
-    let options = Options {
-        jobs: NonZeroU32::MIN,
-        choice: Choice::All,
-        earlier: Earlier::default(),
-        on_failure: OnFailure::Stop,
-        yes: false,
-        wait: false,
-        write_back: true,
-    };
+    let options = Options::default();
     let source = Source::read(&file, &Limits::default()).map_err(|why| why.message)?;
     let ended = run(source, &options, &surroundings, &permissions, &mut Yes::default()).await;
     let ended = ended.map_err(|why| why.message)?;

@@ -1,10 +1,13 @@
-//! A plan in a file: a header line, a line an item, a line a journal entry. Several plans stand one after
-//! the other.
+//! The file format of exported plans: a header line, one line per item, one line per journal entry.
+//! A file can hold several plans, one after the other.
 //!
-//! Texts are exact. What comes in is believed only if it adds up: the journal, replayed from
-//! nothing, must give the items and the header, and each step must fit the plan as it then is. So a
-//! file that somebody wrote by hand cannot bring in a plan that no sequence of changes leads to.
+//! Texts are kept exactly. A plan is only accepted if it is consistent: replaying the journal from
+//! an empty plan must give the items and the header, and each event must be possible at its place.
+//! So a file that somebody wrote by hand cannot bring in a plan that no sequence of changes leads
+//! to.
 
+pub mod export;
+pub mod import;
 pub mod origin;
 mod replay;
 
@@ -19,7 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::fail::Fail;
 
-/// The format's version. A file of a later one is refused.
+/// The version of the format. A file with a later version is refused.
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -47,7 +50,12 @@ struct Header {
     next_number: Number,
 }
 
-/// The file of a whole plan.
+/// Whether a text looks like the output of [`write()`]: one JSON object per line.
+pub fn is_one(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+}
+
+/// Writes a whole plan in the file format.
 pub fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
     let header = Header {
         version: VERSION,
@@ -69,7 +77,7 @@ pub fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
     for line in std::iter::once(Line::Plan(Box::new(header))).chain(items).chain(entries) {
         let json = serde_json::to_string(&line)
             .map_err(|why| Fail::ours(format!("the plan cannot be written: {why}")))?;
-        // The same JSON, but nothing in it acts on a terminal.
+        // The JSON stays equivalent, but control characters are escaped for terminals.
         out.push_str(&escape::json(&json));
         out.push('\n');
     }
@@ -79,7 +87,7 @@ pub fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
 /// A plan that was read, with its whole journal.
 pub type Read = (Plan, Vec<Entry>);
 
-/// Reads a file of one plan or several, and holds each against itself.
+/// Reads a file with one or more plans and checks each for consistency.
 pub fn read(text: &str) -> Result<Vec<Read>, Fail> {
     let mut plans: Vec<Read> = Vec::new();
     let mut under_way: Option<Draft> = None;
@@ -100,7 +108,7 @@ pub fn read(text: &str) -> Result<Vec<Read>, Fail> {
                     plans.push(draft.finish()?);
                 }
                 if plans.iter().any(|(plan, _)| plan.id == id) {
-                    return Err(wrong("a plan for the second time".to_owned()));
+                    return Err(wrong("the plan appears twice".to_owned()));
                 }
             }
             (Line::Item(_) | Line::Entry(_), None) => {
@@ -120,18 +128,18 @@ pub fn read(text: &str) -> Result<Vec<Read>, Fail> {
 /// A plan that is being read.
 struct Draft {
     plan: Plan,
-    /// With the lines where they stand.
+    /// The journal entries with their line numbers.
     journal: Vec<(usize, Entry)>,
 }
 
 impl Draft {
     fn item(&mut self, item: Item) -> Result<(), String> {
         if !self.journal.is_empty() {
-            return Err("an item behind the journal".to_owned());
+            return Err("an item after the journal".to_owned());
         }
         let number = item.number;
         match self.plan.items.insert(number, item) {
-            Some(_) => Err(format!("item {number} for the second time")),
+            Some(_) => Err(format!("item {number} appears twice")),
             None => Ok(()),
         }
     }
@@ -144,7 +152,7 @@ impl Draft {
 }
 
 impl Line {
-    /// Whether metadata in it is nested deeper than any that is taken in.
+    /// Whether metadata is nested deeper than the limit.
     fn is_too_deep(&self) -> bool {
         let is_deep = |metadata: &Option<Map<String, Value>>| {
             metadata.iter().flat_map(Map::values).any(|value| is_too_deep(value, 1))
@@ -186,7 +194,7 @@ fn begin(header: Header) -> Result<Plan, String> {
     Ok(plan)
 }
 
-/// Whether a line of JSON has an escaped NUL in it. A raw one is no JSON.
+/// Whether a line of JSON contains an escaped NUL. A raw NUL would be a JSON error.
 fn has_nul(line: &str) -> bool {
     line.match_indices("\\u0000").any(|(at, _)| {
         let before = line[..at].bytes().rev().take_while(|byte| *byte == b'\\').count();
@@ -194,7 +202,7 @@ fn has_nul(line: &str) -> bool {
     })
 }
 
-/// A line that cannot be.
+/// The error for a line that cannot be imported.
 fn bad(line: usize, why: &str) -> Fail {
     Fail::usage(format!("line {line}: {why}"))
         .hint("only a file of `punchlist export` can be imported.")
@@ -204,7 +212,6 @@ fn bad(line: usize, why: &str) -> Fail {
 mod tests {
     use proptest::prelude::*;
     use punchlist_model::id::IdSource;
-    use punchlist_model::needs::Needs;
     use punchlist_model::store::memory::Memory;
     use punchlist_model::store::{Change, NewPlan, PlanStore};
     use punchlist_model::{
@@ -214,7 +221,7 @@ mod tests {
     use super::*;
     use pollster::block_on;
 
-    /// What may happen to a plan: a change, an undo, or a text erased.
+    /// Something that may happen to a plan: a change, an undo, or erasing a text.
     #[derive(Clone, Debug)]
     enum Step {
         Change(Vec<Op>, Mode),
@@ -267,7 +274,7 @@ mod tests {
         ]
     }
 
-    /// A plan with a history, and its journal.
+    /// Creates a plan with a history, and returns its journal.
     fn lived(steps: Vec<Step>) -> (Plan, Vec<Entry>) {
         let store = Memory::new();
         let at = Timestamp::UNIX_EPOCH;
@@ -297,7 +304,7 @@ mod tests {
                 gone: Vec::new(),
                 anyway: false,
             };
-            // Much of this is refused, which is as good: what happened is what counts.
+            // Many of these changes are refused. That is fine: only the accepted ones matter.
             match step {
                 Step::Change(ops, mode) => {
                     block_on(store.change(id, Change::new(ops, ctx(mode)))).ok();
@@ -311,7 +318,7 @@ mod tests {
                 }
             }
         }
-        let plan = block_on(store.read(id, Needs::whole())).unwrap();
+        let plan = block_on(store.whole(id)).unwrap();
         (plan, block_on(store.journal(id, Revision(0), u32::MAX)).unwrap())
     }
 

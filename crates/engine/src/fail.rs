@@ -1,29 +1,32 @@
-//! What went wrong, for a person at a terminal or a program behind `--json`.
+//! Errors of a call, for a person at a terminal or a program that reads JSON.
 //!
 //! An error has a code (the exit code, and a word for JSON), a message, the items that it is about,
-//! and a hint that says what to do next. It does not print itself.
+//! and a hint that says what to do next. The front end prints it.
 
+use std::fmt;
 use std::io;
 
 use punchlist_formats::text;
+use punchlist_formats::typed::items::NotOne;
+use punchlist_formats::typed::{Kind, Mistake};
 use punchlist_model::store;
 use punchlist_model::undo::Conflict;
-use punchlist_model::{Number, Refusal};
+use punchlist_model::{Broken, Number, Refusal};
 
 mod hint;
 
 pub use hint::ASK_USER;
 
-/// How a call ended, as its exit code.
+/// The kind of an error. It determines the exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Code {
-    /// Something of ours or of the system's broke.
+    /// Punchlist itself or the operating system failed.
     Failure,
-    /// The call itself was wrong.
+    /// The call was wrong.
     Usage,
-    /// A rule says no.
+    /// A rule refused the change.
     Refused,
-    /// There is no such plan, item or file.
+    /// A plan, item, question or file does not exist.
     NotFound,
     /// The plan has changed meanwhile.
     Conflict,
@@ -33,14 +36,14 @@ pub enum Code {
     ItemsLeft,
     /// The store cannot be used.
     Unusable,
-    /// The user said stop.
+    /// The user stopped the call.
     Interrupted,
 }
 
 impl Code {
-    /// All of them, with what they mean: the reference is made from this.
+    /// All codes with their meaning. The reference is generated from this.
     pub const ALL: [(Self, &'static str); 9] = [
-        (Self::Failure, "something of ours, or of the system's, broke"),
+        (Self::Failure, "Punchlist or the operating system failed"),
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
         (
             Self::Refused,
@@ -57,7 +60,7 @@ impl Code {
         (Self::Interrupted, "the user interrupted it or answered no"),
     ];
 
-    /// What the process returns.
+    /// The exit code of the process.
     pub fn exit(self) -> u8 {
         match self {
             Self::Failure => 1,
@@ -72,7 +75,7 @@ impl Code {
         }
     }
 
-    /// The word in JSON.
+    /// The code's name in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Failure => "failure",
@@ -88,25 +91,33 @@ impl Code {
     }
 }
 
-/// Why a call failed.
+/// The error of a call.
 #[derive(Debug)]
 pub struct Fail {
-    /// How the process ends.
+    /// The code.
     pub code: Code,
-    /// What is wrong, one problem a line.
+    /// What is wrong, one problem per line.
     pub message: String,
-    /// Lines that belong to the message: candidates, what happened meanwhile.
+    /// Lines that belong to the message, such as candidates or what happened meanwhile.
     pub details: Vec<String>,
-    /// The items that it is about.
+    /// The items that the error is about.
     pub items: Vec<Number>,
-    /// What to do next, in a sentence.
+    /// What to do next, as a sentence.
     pub hint: Option<String>,
-    /// What an agent is told instead, where the next step is a person's.
+    /// The hint for an agent, if only a person can take the next step.
     pub agent_hint: Option<Box<str>>,
 }
 
+impl fmt::Display for Fail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fail {}
+
 impl Fail {
-    /// A failure of this kind, without a hint.
+    /// An error with this code, without a hint.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -118,48 +129,48 @@ impl Fail {
         }
     }
 
-    /// Something of ours, or of the system's, broke.
+    /// An error of Punchlist itself or of the operating system.
     pub fn ours(message: impl Into<String>) -> Self {
         Self::new(Code::Failure, message)
     }
 
-    /// The call itself was wrong.
+    /// An error of a wrong call.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Code::Usage, message)
     }
 
-    /// A rule says no.
+    /// An error of a refused change.
     pub fn refused(message: impl Into<String>) -> Self {
         Self::new(Code::Refused, message)
     }
 
-    /// There is no such thing.
+    /// An error for something that does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(Code::NotFound, message)
     }
 
-    /// The same, with what to do next.
+    /// Adds a hint that says what to do next.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// What to do next, for a person or an agent: what only a person may do is not named to an
-    /// agent.
+    /// The hint for a person or for an agent. An agent's hint does not name what only a person may
+    /// do.
     pub fn hint_for(&self, is_agent: bool) -> Option<&str> {
         let own = self.agent_hint.as_deref().filter(|_| is_agent);
         own.or(self.hint.as_deref())
     }
 
-    /// The same, with lines that belong to the message.
+    /// Adds lines that belong to the message.
     #[must_use]
     pub fn details(mut self, details: Vec<String>) -> Self {
         self.details = details;
         self
     }
 
-    /// For a program: one object with this hint.
+    /// The error as JSON, with this hint.
     pub fn json(&self, hint: Option<&str>) -> serde_json::Value {
         let mut message = self.message.clone();
         for line in &self.details {
@@ -175,7 +186,7 @@ impl Fail {
     }
 }
 
-/// A message whose lines are short enough to read: some repeat what was typed.
+/// Shortens each line of a message to a readable length, because messages may quote what was typed.
 fn brief(message: String) -> String {
     const MOST: usize = 400;
     if message.len() <= MOST {
@@ -212,7 +223,7 @@ impl From<Refusal> for Fail {
                 }
             }
         }
-        // More than a few are no help any more.
+        // More than three hints do not help.
         hints.truncate(3);
         agent_hints.truncate(3);
         fail.hint = Some(hints.join("\n")).filter(|text| !text.is_empty());
@@ -244,7 +255,7 @@ impl From<store::Error> for Fail {
                 let message = format!("revision {revision} cannot be undone: {}", fail.message);
                 Self { message, code: Code::Refused, ..fail }
             }
-            Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` shows those there are."),
+            Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` lists the plans."),
             Error::NoRun(_) | Error::NoCall { .. } => Self::not_found(message),
             Error::CallMoved { .. } => Self::new(Code::Conflict, message)
                 .hint("two processes work on the same run; end one of them."),
@@ -266,18 +277,45 @@ impl From<store::Error> for Fail {
             Error::Unusable { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
-                    .hint("put that right and try again, or choose another file with `--db` or PUNCHLIST_DB.")
+                    .hint("fix that and try again, or choose another file with `--db` or PUNCHLIST_DB.")
             }
             Error::Unconfirmed { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
-                    .hint("look after the disk; `punchlist log` shows whether the change is still there.")
+                    .hint("check the disk; `punchlist log` shows whether the change is still there.")
             }
         }
     }
 }
 
-/// Why a file cannot be read. One that is not there is not found, whichever verb was given it.
+impl From<Mistake> for Fail {
+    fn from(mistake: Mistake) -> Self {
+        let code = match mistake.kind {
+            Kind::Unreadable => Code::Usage,
+            Kind::TooLong => Code::Refused,
+            Kind::NotFound => Code::NotFound,
+        };
+        Self { hint: mistake.hint, ..Self::new(code, mistake.message) }
+    }
+}
+
+impl From<NotOne> for Fail {
+    fn from(found: NotOne) -> Self {
+        match found {
+            NotOne::Nothing { typed } => {
+                Refusal::one(Broken::NotFound { what: format!("{typed:?}") }).into()
+            }
+            NotOne::Several { typed, items, lines } => {
+                let fail = Self::usage(format!("{typed:?} could be any of these items"))
+                    .details(lines)
+                    .hint("use the number, or more of the title.");
+                Self { items, ..fail }
+            }
+        }
+    }
+}
+
+/// The error for a file that cannot be read. A missing file is "not found" in every verb.
 pub fn unreadable(name: &str, why: &io::Error) -> Fail {
     if why.kind() == io::ErrorKind::NotFound {
         return Fail::not_found(format!("there is no file {name:?}"))

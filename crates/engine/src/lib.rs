@@ -1,26 +1,48 @@
-//! What every front end needs, and no front end owns.
+//! The engine: everything that front ends share.
 //!
 //! A program that works with plans begins with [`Engine`]. The modules are for front ends:
-//! [`fail`] is what went wrong, with what to do next. [`project`] says which project a directory
-//! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
-//! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents'
-//! sessions, [`hook`] answers their hooks, [`record`] keeps lists that were seen from outside,
-//! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a
-//! dialect's tool on a conversation's plan. [`run`] runs plan files, and [`outputs`] keeps what their calls
-//! printed. [`watch`] joins the sessions of all agents with the plans. [`policy`] says who may do what, and
-//! [`places`] where the user's own files lie. Clock, random numbers, environment and configuration are
-//! handed in; plans are reached through the model's store, and no store is named here.
+//!
+//! - [`fail`]: errors with hints that say what to do next.
+//! - [`project`]: the project of a directory.
+//! - [`plan_service`]: finds or creates the plan that a call is about.
+//! - [`change`], [`next`], [`goal`], [`merge`], [`forget`]: change a plan, pick the next item, edit
+//!   the goal, merge a Markdown checklist, erase texts.
+//! - [`archive`]: exports and imports whole plans.
+//! - [`check`]: runs checks and records evidence.
+//! - [`policy`]: who may do what.
+//! - [`run`], [`outputs`], [`ledger`]: run plan files, keep the outputs of calls, keep calls and
+//!   questions in the store.
+//! - [`answering`]: answers questions.
+//! - [`conversation`], [`tool_service`]: a conversation with a model, and the calls of its to-do
+//!   tools.
+//! - [`session`], [`hook`]: sessions of agents, and their hooks.
+//! - [`record`], [`watch`], [`stream_input`], [`acp`]: record and show lists of agents from their
+//!   streams.
+//! - [`settings`], [`places`]: configuration texts, and the user's directories.
+//! - [`install`], [`doctor`]: set agents up, and find out what does not work.
+//!
+//! The caller passes in clock, random numbers, environment and configuration files. Plans are
+//! reached through the traits in `model`; no store is named here.
 
 #![forbid(unsafe_code)]
 
+pub mod acp;
+pub mod answering;
 pub mod archive;
 pub mod around;
+pub mod change;
 pub mod check;
 pub mod conversation;
+pub mod doctor;
 pub mod engine;
 pub mod fail;
+pub mod forget;
+pub mod goal;
 pub mod hook;
+pub mod install;
+pub mod ledger;
 pub mod merge;
+pub mod next;
 pub mod outputs;
 pub mod places;
 pub mod plan_service;
@@ -29,21 +51,28 @@ pub mod project;
 pub mod record;
 pub mod run;
 pub mod session;
+pub mod settings;
+pub mod stream_input;
 pub mod tool_service;
 pub mod watch;
 
 pub use around::{Around, System};
 pub use conversation::{CallResult, Conversation, Stop};
-pub use engine::{Engine, PlanHandle, Worker, item};
+pub use engine::{Engine, Options, PlanHandle, Verified, Worker, item};
+pub use ledger::CallLedger;
 pub use plan_service::Which;
-/// Puts a new text in the place of a file, wholly or not at all.
+/// Replaces a file atomically.
 pub use punchlist_bridge::replace;
-/// What can go wrong with a store.
+/// The user's editor and pager, started at the caller's terminal.
+pub use punchlist_bridge::{editor, pager};
+/// Questions to people, and the possible answers.
+pub use punchlist_model::call::{Answer, Asked, Question};
+/// Errors of a store.
 pub use punchlist_model::store::Error;
 
-/// How a model sees a plan, and how providers are told of the tools.
+/// Dialects: how a model sees a plan, and the tool definitions for providers.
 pub use punchlist_formats::dialect::{Api, Dialect};
-/// How plans are drawn.
+/// Views of plans.
 pub use punchlist_formats::view;
-/// Which conversation: what the agent is called, and what it calls its session.
-pub use punchlist_model::SessionKey;
+/// A session's key: the agent's name and the agent's id of the session.
+pub use punchlist_model::{QuestionId, SessionKey};

@@ -1,22 +1,43 @@
-//! A Markdown checklist taken into a plan: what is new is added, boxes that are ticked count, and
-//! nothing that is there is taken away or changed otherwise.
+//! Merges a Markdown checklist into a plan: new items are added and ticked boxes count. Existing
+//! items are not removed or changed otherwise.
 
 use std::collections::BTreeSet;
 
-use punchlist_formats::planfile::{self, FileItem, PlanFile, Tick};
+use punchlist_formats::planfile::{self, FileItem, PlanFile, Severity, Tick};
 use punchlist_model::{
     Check, ItemRef, NewItem, Number, Op, Origin, Patch, Plan, PlanPatch, Run, Status,
 };
 
-/// What a checklist comes to.
+use crate::fail::Fail;
+
+/// The result of comparing a checklist with a plan.
 pub struct Merge {
-    /// The steps, to be taken in one change; none if the plan has everything already.
+    /// The operations, to be applied in one change; empty if the plan has everything already.
     pub ops: Vec<Op>,
-    /// What was left as it is although the file says otherwise.
+    /// Differences between file and plan that were left as they are.
     pub notes: Vec<String>,
 }
 
-/// Holds a checklist against a plan. `name` is what the evidence of ticked boxes names.
+/// Parses a checklist. `name` is the file's name in error messages. A file without items is an
+/// error.
+pub fn checklist(text: &str, name: &str) -> Result<PlanFile, Fail> {
+    let file = planfile::read(text);
+    if file.items.is_empty() {
+        return Err(Fail::usage(format!("{name} has no item of a checklist")).hint(
+            "an item is a line like `- [ ] Build`; `punchlist add -` takes a title a line.",
+        ));
+    }
+    let mistakes = file.problems.iter().filter(|it| it.severity == Severity::Error);
+    let drawn: Vec<String> = mistakes.map(|it| planfile::draw(name, text, it)).take(10).collect();
+    if !drawn.is_empty() {
+        return Err(Fail::usage(format!("{name} has mistakes in it; nothing was imported"))
+            .details(drawn)
+            .hint("fix that and import it again."));
+    }
+    Ok(file)
+}
+
+/// Compares a checklist with a plan. `name` is the source in the evidence of ticked boxes.
 pub fn merge(file: &PlanFile, plan: Option<&Plan>, name: &str, origin: Origin) -> Merge {
     let known = match plan {
         Some(plan) => planfile::matched(file, plan),
@@ -36,7 +57,7 @@ pub fn merge(file: &PlanFile, plan: Option<&Plan>, name: &str, origin: Origin) -
         })
         .collect();
     let mut merge = Merge { ops: Vec::new(), notes: Vec::new() };
-    // A plan that is made for the file is called as the file is.
+    // A plan that is created for the file gets the file's title.
     if let (None, Some(title)) = (plan, &file.title) {
         let patch = PlanPatch { title: Some(title.clone()), ..PlanPatch::default() };
         merge.ops.push(Op::Plan(Box::new(patch)));
@@ -44,7 +65,7 @@ pub fn merge(file: &PlanFile, plan: Option<&Plan>, name: &str, origin: Origin) -
     for (at, item) in file.items.iter().enumerate().filter(|(at, _)| known[*at].is_none()) {
         merge.ops.push(Op::Add(Box::new(new_item(at, item, &refs, origin))));
     }
-    // What comes later in the file is on the list only now.
+    // Dependencies on later items of the file are added once all items exist.
     for (at, item) in file.items.iter().enumerate().filter(|(at, _)| known[*at].is_none()) {
         let later: Vec<ItemRef> =
             after(item).filter(|it| *it >= at).map(|it| refs[it].clone()).collect();
@@ -83,8 +104,8 @@ fn new_item(at: usize, item: &FileItem, refs: &[ItemRef], origin: Origin) -> New
     }
 }
 
-/// Ticked boxes, from the bottom up: what is under an item is settled before it. A group stays open
-/// while something under it is.
+/// Applies ticked boxes from the bottom up, so that sub-items are closed before their parent. A
+/// parent stays open while one of its sub-items is open.
 fn settle(
     file: &PlanFile,
     plan: Option<&Plan>,
@@ -96,13 +117,13 @@ fn settle(
 ) {
     let item = |number: Option<Number>| plan.and_then(|plan| plan.get(number?));
     let ours: BTreeSet<Number> = known.iter().flatten().copied().collect();
-    let listed = plan.map(Plan::listed).unwrap_or_default();
+    let listed = plan.map(|plan| plan.listed()).unwrap_or_default();
     let others: BTreeSet<Number> = listed
         .iter()
         .filter(|it| it.is_open() && !ours.contains(&it.number))
         .filter_map(|it| it.parent)
         .collect();
-    // The entries under which something stays open.
+    // The entries with a sub-item that stays open.
     let mut holding: BTreeSet<usize> = BTreeSet::new();
     for (at, wanted) in file.items.iter().enumerate().rev() {
         let is_open = item(known[at]).is_none_or(|it| it.is_open());

@@ -1,11 +1,11 @@
-//! Whole outputs of calls, which lie in files of their own, and erasing them.
+//! Outputs of calls that are kept in files: list, clean up and erase them.
 //!
-//! A call's detail names the file as `whole`. Nothing outside of the directory of outputs is touched,
-//! whatever a detail says. They are there to be looked at after a failure and are not kept for ever: after
-//! each run, and after each step that printed much, those go that are old, and the oldest of those that are
-//! too many.
+//! A call's detail names the file as `whole`. Nothing outside the directory of outputs is touched,
+//! whatever a detail says. Outputs are kept so that people can read them after a failure, but not
+//! for ever: after each run, and after each step with a long output, old outputs are removed, and
+//! then the oldest ones if the total is too large.
 //!
-//! The directory is handed in. [`last_call`] reads the last call of an item.
+//! The caller passes in the directory. [`last_call`] reads the last call of an item.
 
 pub mod last_call;
 
@@ -25,7 +25,7 @@ use crate::fail::Fail;
 
 /// How many days the outputs of a run are kept.
 pub const DAYS: u64 = 30;
-/// How many bytes of outputs are kept in all.
+/// Maximum size of all outputs, in bytes.
 pub const MOST: u64 = 2 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -33,13 +33,13 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kept {
     path: PathBuf,
-    /// How large they are together.
+    /// Their total size.
     pub bytes: u64,
-    /// How long ago the last of them was written.
+    /// How long ago the last output was written.
     age: Duration,
 }
 
-/// All that are kept. What does not look like ours is not looked at.
+/// The outputs of all runs. Other files in the directory are ignored.
 pub fn all(directory: &Path, now: Timestamp) -> Vec<Kept> {
     let Ok(found) = fs::read_dir(directory) else { return Vec::new() };
     let is_ours = |it: &fs::DirEntry| {
@@ -51,7 +51,7 @@ pub fn all(directory: &Path, now: Timestamp) -> Vec<Kept> {
         let about: Vec<fs::Metadata> = files.filter_map(|it| it.metadata().ok()).collect();
         let own = it.metadata().ok();
         let written = about.iter().chain(&own).filter_map(|it| it.modified().ok());
-        // What was written in the future was written just now.
+        // A time in the future counts as now.
         let age = written.max().and_then(|it| SystemTime::from(now).duration_since(it).ok());
         let age = age.unwrap_or_default();
         Kept { path: it.path(), bytes: about.iter().map(fs::Metadata::len).sum(), age }
@@ -59,7 +59,7 @@ pub fn all(directory: &Path, now: Timestamp) -> Vec<Kept> {
     found.flatten().filter(is_ours).map(kept).collect()
 }
 
-/// A file of an output.
+/// A file with an output.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Piece {
     path: PathBuf,
@@ -67,7 +67,7 @@ struct Piece {
     written: SystemTime,
 }
 
-/// The files of a run's outputs.
+/// The output files of a run.
 fn pieces(run: &Path) -> Vec<Piece> {
     let files = fs::read_dir(run).into_iter().flatten().flatten();
     let piece = |it: fs::DirEntry| {
@@ -78,13 +78,13 @@ fn pieces(run: &Path) -> Vec<Piece> {
     files.filter_map(piece).collect()
 }
 
-/// Whether outputs were written so long ago that nobody looks at them any more.
+/// Whether outputs are past their retention time.
 fn is_old(age: Duration) -> bool {
     age > DAY * u32::try_from(DAYS).unwrap_or(0)
 }
 
-/// Those that need not be kept, because all together are more than `most`: the oldest. What a step writes
-/// just now is the newest, and goes last.
+/// The oldest files to remove so that the rest is at most `most` bytes. A file that a step is
+/// writing is the newest and comes last.
 fn spent(mut all: Vec<Piece>, most: u64) -> Vec<Piece> {
     all.sort_by(|one, other| (one.written, &one.path).cmp(&(other.written, &other.path)));
     let mut left: u64 = all.iter().map(|it| it.bytes).sum();
@@ -98,7 +98,7 @@ fn spent(mut all: Vec<Piece>, most: u64) -> Vec<Piece> {
     all
 }
 
-/// Drops what need not be kept. What cannot be dropped now is tried again next time.
+/// Removes outputs that are too old or too many. What cannot be removed is tried again next time.
 pub fn tidy(directory: &Path, now: Timestamp) {
     let (old, kept): (Vec<Kept>, Vec<Kept>) =
         all(directory, now).into_iter().partition(|it| is_old(it.age));
@@ -107,16 +107,16 @@ pub fn tidy(directory: &Path, now: Timestamp) {
     }
     for it in spent(kept.iter().flat_map(|it| pieces(&it.path)).collect(), MOST) {
         drop(fs::remove_file(&it.path));
-        // The directory goes with the last of its files.
+        // Removes the directory too, once it is empty.
         it.path.parent().map(fs::remove_dir).map(Result::ok);
     }
 }
 
-/// How many lines an output has, whole.
+/// How many lines the whole output has.
 pub fn lines(output: &Output) -> u64 {
     let kept = output.text.trim_end().lines().count() as u64;
     let whole = output.whole.as_ref().and_then(|it| fs::File::open(it).ok());
-    // The file may be gone, and then what is kept is all that there is.
+    // The file may be gone; then the kept text is all there is.
     whole.and_then(|it| count(it).ok()).unwrap_or(0).max(kept)
 }
 
@@ -136,7 +136,7 @@ fn count(mut file: impl Read) -> io::Result<u64> {
     }
 }
 
-/// What was said first, and then: as one output.
+/// Joins two outputs.
 pub fn joined(first: Output, then: Output) -> Output {
     let mut text = first.text.clone();
     if !text.is_empty() && !text.ends_with('\n') && !then.text.is_empty() {
@@ -148,7 +148,7 @@ pub fn joined(first: Output, then: Output) -> Output {
         (Some(path), _) => append(Path::new(path), &then).map(|()| path.clone()),
         (None, Some(path)) => prepend(&first.text, Path::new(path)).map(|()| path.clone()),
     };
-    // If it cannot be one file, the last one is better than none.
+    // If the files cannot be joined, keep the later one.
     let data = if then.data.is_null() { first.data } else { then.data };
     Output { text, whole: whole.or(then.whole).or(first.whole), data }
 }
@@ -169,13 +169,13 @@ fn prepend(first: &str, path: &Path) -> Option<()> {
     draft.replace().ok()
 }
 
-/// Drops the directory of a run that has left no output in it.
+/// Removes the directory of a run that left no output.
 pub fn ended(directory: &Path, run: RunId) {
-    // One that is not empty stays, and one that cannot be removed is tidied up later.
+    // A directory that is not empty stays. One that cannot be removed is cleaned up later.
     drop(fs::remove_dir(directory.join(run.to_string())));
 }
 
-/// The outputs of one item's calls, or of all runs on a plan.
+/// The output files of one item's calls, or the output directories of all runs on a plan.
 pub async fn of(
     store: &dyn CallStore,
     directory: &Path,
@@ -207,14 +207,14 @@ pub async fn of(
     Ok(found)
 }
 
-/// Erases them. What is gone already is as well.
+/// Erases files and directories. Missing ones are skipped.
 pub fn erase(paths: &[PathBuf]) -> Result<(), Fail> {
     for path in paths {
         let erased = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
         match erased {
             Err(why) if why.kind() != ErrorKind::NotFound => {
                 return Err(Fail::ours(format!("cannot erase {}: {why}", path.display()))
-                    .hint("nothing else was erased yet; put that right and forget once more."));
+                    .hint("nothing else was erased yet; fix that and forget once more."));
             }
             Ok(()) | Err(_) => {}
         }
@@ -222,7 +222,7 @@ pub fn erase(paths: &[PathBuf]) -> Result<(), Fail> {
     Ok(())
 }
 
-/// Every file that a detail names.
+/// Calls `found` for every file that a detail names.
 fn named(detail: &Value, found: &mut impl FnMut(&Path)) {
     match detail {
         Value::Object(fields) => {
@@ -238,7 +238,7 @@ fn named(detail: &Value, found: &mut impl FnMut(&Path)) {
     }
 }
 
-/// Whether a file lies in a directory itself, by its name alone.
+/// Whether a path is directly in a directory, judged by the path alone.
 fn is_within(directory: &Path, path: &Path) -> bool {
     path.parent() == Some(directory) && path.file_name().is_some()
 }

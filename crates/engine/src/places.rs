@@ -1,9 +1,10 @@
-//! Where the user's own files lie: the data directory and the configuration.
+//! Where the user's own files are: the data directory and the configuration.
 //!
-//! Where a person calls, the environment says that, as everywhere. Where an agent calls, the environment does
-//! not count: an agent sets what it likes in the environment of what it starts, and could bring its own rules
-//! along. Then the directories are those that `install` recorded under the home directory of the password
-//! database, else that home's defaults. The environment and that home directory are handed in.
+//! If a person calls, the environment names the directories, as usual. If an agent calls, the
+//! environment does not count: an agent can set any variable for the programs that it starts, and
+//! so could bring its own rules. Then the directories are those that `install` recorded under the
+//! home directory from the password database, or the defaults in that home directory. The caller
+//! passes in the environment and that home directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,11 +22,11 @@ pub struct Places {
     pub data: PathBuf,
     /// The directory with the configuration file.
     pub config: PathBuf,
-    /// The home directory that the environment names, if it names one.
+    /// The home directory from the environment, if set.
     pub home: Option<PathBuf>,
 }
 
-/// The data directory and the configuration directory, with our own name at their end.
+/// The data and the configuration directory, both ending in our name.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Directories {
     /// The directory with the database and the record of trusted files.
@@ -34,21 +35,22 @@ pub struct Directories {
     pub config: PathBuf,
 }
 
-/// What the environment says about the user's directories.
+/// The user's directories according to the environment.
 #[derive(Clone, Debug)]
 pub struct FromEnvironment {
-    /// The directories that it names, or their defaults below its home directory.
+    /// The directories that the environment names, or their defaults in its home directory.
     pub directories: Option<Directories>,
-    /// The home directory that it names.
+    /// The home directory that the environment names.
     pub home: Option<PathBuf>,
 }
 
-/// The file under the home directory of the password database, in its default data directory.
+/// The file with the recorded directories. It is in the default data directory of the password
+/// database's home directory.
 const RECORD: &str = "places.json";
 
 impl Places {
-    /// The directories that count for a caller. `account_home` gives the home directory that the password
-    /// database has for this user; it is asked only where an agent calls.
+    /// The directories for a caller. `account_home` returns this user's home directory from the
+    /// password database; it is only called if an agent calls.
     pub fn find(
         called_by: CalledBy,
         environment: FromEnvironment,
@@ -72,7 +74,7 @@ impl Places {
         self.data.join("acp")
     }
 
-    /// The directory with whole outputs of calls, a directory a run.
+    /// The directory with the outputs of calls, one directory per run.
     pub fn outputs(&self) -> PathBuf {
         self.data.join("output")
     }
@@ -82,8 +84,8 @@ impl Places {
         self.config.join("config.toml")
     }
 
-    /// Records where a person keeps things, for the calls that agents will make. Nothing is written where
-    /// agents find the same directories without a record.
+    /// Records the person's directories for later calls by agents. Nothing is written if agents
+    /// find the same directories without a record.
     pub fn record(&self, account_home: &Path) -> Result<(), Fail> {
         let now = Directories { data: self.data.clone(), config: self.config.clone() };
         let usual = Directories::usual(account_home);
@@ -103,7 +105,7 @@ impl Places {
     }
 }
 
-/// Removes the record, and its directory if that is empty then.
+/// Removes the record, and its directory if that is empty.
 pub fn forget(account_home: &Path) {
     let data = Directories::usual(account_home).data;
     if fs::remove_file(data.join(RECORD)).is_ok() {
@@ -111,14 +113,14 @@ pub fn forget(account_home: &Path) {
     }
 }
 
-/// Why nothing can be kept without a home directory.
+/// The error if there is no home directory.
 pub fn no_home() -> Fail {
     Fail::new(Code::Unusable, "there is no home directory to keep plans in")
         .hint("set HOME, or choose a file with `--db` or PUNCHLIST_DB.")
 }
 
 impl Directories {
-    /// The defaults under a home directory.
+    /// The default directories in a home directory.
     fn usual(home: &Path) -> Self {
         let (data, config) = if cfg!(target_os = "macos") {
             ("Library/Application Support", "Library/Preferences")
@@ -132,7 +134,7 @@ impl Directories {
     }
 }
 
-/// What `install` recorded. A file of somebody else's, or one that says no path, is none.
+/// The recorded directories. A file of another user, or one with relative paths, is ignored.
 fn recorded(home: &Path) -> Option<Directories> {
     let file = Directories::usual(home).data.join(RECORD);
     if !private::is_own(&fs::symlink_metadata(&file).ok()?) {

@@ -1,9 +1,10 @@
-//! Which plan is meant, and how one that is not there yet is made and attached.
+//! Finds the plan that a call is about, or creates and attaches a new one.
 //!
-//! Verbs, hooks, tool calls and programs that use the library all come here, so that they agree.
-//! [`find`] looks for the plan that is named. [`choose`] chooses where nobody named one. [`ensure`] makes
-//! a plan once, also where two callers do so at the same time. Nothing is printed here: what a person
-//! is told of a choice is the front end's part.
+//! Verbs, hooks, tool calls and programs that use the library all call this module, so that they
+//! agree. [`find`] looks up a named plan. [`choose`] chooses if no plan was named. [`ensure`]
+//! creates a plan once, even if two callers do so at the same time. [`choice`] does both and
+//! returns errors for a person. `LivePlan` is for code that keeps a plan in memory and changes it.
+//! Nothing is printed here; front ends do that.
 
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::session::Store;
@@ -14,23 +15,34 @@ use punchlist_model::{MadeFor, PlanId, Session, Timestamp};
 
 use crate::session;
 
+pub mod choice;
+mod live_plan;
 #[cfg(test)]
 mod tests;
 
-/// Which plan is meant.
+pub(crate) use live_plan::LivePlan;
+
+/// How a plan is identified.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Which {
-    /// The one with this id.
+    /// The plan with this id.
     Id(PlanId),
-    /// The project's plan of this name.
+    /// The project's plan with this name.
     Named(String),
-    /// The one that this conversation is attached to.
+    /// The plan that this conversation is attached to.
     Attached(AttachmentKey),
-    /// The project's own, which people make by hand.
+    /// The project's own plan, which people use.
     Project,
+    /// The plan of a plan file.
+    File {
+        /// The real path of the file.
+        path: String,
+        /// The name for a new plan, unless another plan of the project has it.
+        name: Option<String>,
+    },
 }
 
-/// The plan that is meant; `None` if there is none. Makes nothing.
+/// Finds a plan; `None` if there is none. Creates nothing.
 pub async fn find(
     store: &dyn PlanStore,
     project: &str,
@@ -47,26 +59,27 @@ pub async fn find(
         }
         Which::Attached(key) => store.attached(key.clone()).await,
         Which::Project => store.plan_for(MadeFor::Project(project.to_owned())).await,
+        Which::File { path, .. } => store.plan_for(MadeFor::File(path.clone())).await,
     }
 }
 
-/// A plan that shall be there.
+/// A request for a plan that is created if it does not exist.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PlanRequest {
-    /// The project that it belongs to.
+    /// The project of the plan.
     pub project: String,
-    /// Which plan.
+    /// The plan.
     pub which: Which,
-    /// Its title, should it have to be made.
+    /// The title for a new plan.
     pub title: String,
-    /// Its id, should it have to be made; if another plan has that id, the next free one.
+    /// The id for a new plan. If another plan has it, the next free id is used.
     pub id: PlanId,
-    /// When.
+    /// The time of the call.
     pub now: Timestamp,
 }
 
-/// The plan that is requested, made if it is not there. Two callers that do this at once get the same
-/// plan. A conversation is not attached to it here: see [`ensure_attached`].
+/// The requested plan, created if it does not exist. Two callers that do this at the same time get
+/// the same plan. No conversation is attached: see [`ensure_attached`].
 pub async fn ensure(store: &dyn PlanStore, request: PlanRequest) -> Result<PlanId, Error> {
     let PlanRequest { project, which, title, id, now } = request;
     let (name, made_for) = match &which {
@@ -76,24 +89,27 @@ pub async fn ensure(store: &dyn PlanStore, request: PlanRequest) -> Result<PlanI
         Which::Named(name) => (Some(name.clone()), None),
         Which::Attached(key) => (None, Some(MadeFor::Conversation(key.clone()))),
         Which::Project => (None, Some(MadeFor::Project(project.clone()))),
+        Which::File { path, name } => (name.clone(), Some(MadeFor::File(path.clone()))),
     };
     let mut new = NewPlan { name, made_for, title, ..NewPlan::new(id, project.clone(), now) };
     loop {
         match store.create(new.clone()).await {
             Ok(plan) => return Ok(plan.id),
-            // Somebody else was first: the plan is there, and that is all that was requested.
+            // Another caller created the plan first. That is what was requested.
             Err(Error::AlreadyMade(id)) => return Ok(id),
+            // A plan file is identified by its path, so the name is optional.
+            Err(Error::NameTaken(_)) if matches!(which, Which::File { .. }) => new.name = None,
             Err(error @ Error::NameTaken(_)) => {
                 return find(store, &project, &which).await?.ok_or(error);
             }
-            // One call may make a plan for a session and one for its sub-agent.
+            // One call may create a plan for a session and another one for its sub-agent.
             Err(Error::Exists(_)) => new.id = new.id.next(),
             Err(error) => return Err(error),
         }
     }
 }
 
-/// The plan that is requested, made if it is not there, with this conversation attached to it.
+/// The requested plan, created if it does not exist, with this conversation attached to it.
 pub async fn ensure_attached(
     store: &dyn PlanStore,
     key: AttachmentKey,
@@ -104,65 +120,66 @@ pub async fn ensure_attached(
     store.attach(key, plan, now).await
 }
 
-/// What is asked where a plan has to be chosen.
+/// The input for choosing a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct Query<'a> {
     /// The project.
     pub project: &'a str,
-    /// The name or id that was given, if one was.
+    /// The given name or id, if any.
     pub name: Option<&'a str>,
-    /// Where the call is made.
+    /// Where the call was made.
     pub from: CalledFrom<'a>,
-    /// This host, to tell which sessions are live.
+    /// The host name of this machine, to tell which sessions are live.
     pub host: &'a str,
-    /// When.
+    /// The time of the call.
     pub now: Timestamp,
 }
 
-/// Where a call is made.
+/// Where a call was made.
 #[derive(Clone, Copy, Debug)]
 pub enum CalledFrom<'a> {
     /// In a session that the store knows.
     Session(&'a Session),
     /// In a session that the store does not know.
     UnknownSession,
-    /// Outside of every session: by a person or a script.
+    /// Outside of any session: by a person or a script.
     Outside,
 }
 
-/// What a choice came to.
+/// The result of choosing a plan.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Choice {
     /// This plan.
     Found(PlanId),
-    /// There is none yet.
+    /// There is no plan yet.
     Missing {
-        /// Which plan the first change makes.
+        /// The plan that the first change creates.
         make: Which,
-        /// To look at and to settle, instead: the plan that was changed last of those that sessions here
-        /// left.
+        /// A plan that can be read and completed instead: of the plans that sessions left here, the
+        /// one that was changed last.
         ended: Option<Box<Summary>>,
     },
-    /// Several could be meant.
+    /// Several plans are possible.
     Several(Ambiguity, Vec<Summary>),
 }
 
-/// Why several plans could be meant.
+/// Why several plans are possible.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ambiguity {
-    /// Their ids all fit what was given.
+    /// Several ids match what was given.
     Id,
-    /// Several live sessions work here, each on a plan of its own.
+    /// Several live sessions work here, each on its own plan.
     LiveSessions,
-    /// Several have no name, and nobody is attached to them.
+    /// Several plans have no name, and no conversation is attached to them.
     Unnamed,
 }
 
-/// Chooses a plan: the one that is named; else the one of the session that the call is made in; else, if
-/// exactly one live session here has a plan, that one; else the project's own. Makes nothing.
+/// Chooses a plan: the named one; else the plan of the session that the call was made in; else, if
+/// exactly one live session here has a plan, that plan; else the project's own plan. Creates
+/// nothing.
 ///
-/// A session that has no plan yet works on the project's own if there is one, and else begins its own; it
-/// never comes upon another's.
+/// A session without a plan uses the project's own plan if there is one, and otherwise starts its
+/// own. It never gets the plan of another session.
 pub async fn choose(store: &dyn Store, query: Query<'_>) -> Result<Choice, Error> {
     let Query { project, name, from, host, now } = query;
     if let Some(name) = name {
@@ -194,9 +211,9 @@ pub async fn choose(store: &dyn Store, query: Query<'_>) -> Result<Choice, Error
         return Ok(Choice::Found(plan));
     }
     let mut plans = store.plans(of_project(project)).await?;
-    // Nobody means a plan that was archived or erased.
+    // Archived and erased plans are never chosen.
     plans.retain(|plan| !plan.archived && plan.title != TOMBSTONE);
-    // One that came from elsewhere, by import, may be the project's only one.
+    // An unnamed plan that was imported may be the project's only one.
     let is_unnamed = |plan: &Summary| plan.name.is_none() && plan.attachment.is_none();
     let (mut unnamed, others): (Vec<_>, Vec<_>) = plans.into_iter().partition(is_unnamed);
     match unnamed.len() {
@@ -211,7 +228,7 @@ pub async fn choose(store: &dyn Store, query: Query<'_>) -> Result<Choice, Error
     }
 }
 
-/// The project's plan of that name, else the plan of any project whose id ends so.
+/// The project's plan with this name, else the plan of any project whose id ends like this.
 async fn named_or_id(store: &dyn PlanStore, project: &str, name: &str) -> Result<Choice, Error> {
     let make = Which::Named(name.to_owned());
     if let Some(plan) = find(store, project, &make).await? {
@@ -244,19 +261,29 @@ pub async fn live_plans(
     Ok(plans)
 }
 
-/// Whether a text could be an id: as many digits as lists of plans show, or more. Fewer are a name:
-/// `--plan a` must not find whatever plan of whatever project has an id that ends so.
+/// The newest conversation that is attached to a plan. A plan that a person created has none.
+pub async fn attachment(
+    store: &dyn PlanStore,
+    plan: PlanId,
+) -> Result<Option<AttachmentKey>, Error> {
+    let id = Some(plan.0.simple().to_string());
+    let summaries = store.plans(Filter { id, ..Filter::default() }).await?;
+    Ok(summaries.into_iter().next().and_then(|summary| summary.attachment))
+}
+
+/// Whether a text could be an id: at least as many digits as lists of plans show. A shorter text is
+/// a name: `--plan a` must not find some plan of some project whose id ends in `a`.
 pub fn could_be_id(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
         && (4..=36).contains(&text.len())
 }
 
-/// Whether a plan is its project's own.
+/// Whether a plan is its project's own plan.
 pub fn is_projects_own(plan: &Summary) -> bool {
     matches!(plan.made_for, Some(MadeFor::Project(_)))
 }
 
-/// Whether a session works on it, and not a sub-agent.
+/// Whether a session works on the plan, and not a sub-agent.
 fn is_sessions(plan: &Summary) -> bool {
     plan.attachment.as_ref().is_some_and(|key| key.sub_agent.is_empty())
 }

@@ -1,8 +1,16 @@
-//! Which project a directory belongs to.
+//! Finds the project of a directory.
 //!
-//! All worktrees of one repository are one project; a submodule is one of its own. No git process
-//! is run, and a `.git` file is believed only as far as the repository that it names points back at
-//! it: otherwise any directory could claim to be part of somebody else's project.
+//! [`init`] gives a project its own database, [`repository`] recognises a repository that was
+//! moved, [`relocate`] moves its plans.
+//!
+//! All worktrees of one repository are one project; a submodule is its own project. No git process
+//! is run. A `.git` file is only believed if the repository that it names points back to it;
+//! otherwise any directory could claim to be part of another project.
+
+pub mod init;
+pub mod relocate;
+pub mod repository;
+mod survey;
 
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,29 +18,34 @@ use std::path::{Path, PathBuf};
 
 use crate::fail::Fail;
 
-/// The directory that keeps a project's own database.
+/// The directory with a project's own database.
 pub const FOLDER: &str = ".punchlist";
 
 /// The file with a project's own configuration.
 pub const CONFIG: &str = "punchlist.toml";
 
-/// A project: where it is, and the text that the store knows it by.
+/// A project: its root directory, and its name in the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Project {
-    /// Its root, canonical.
+    /// The canonical root directory.
     pub root: PathBuf,
     /// The root as text.
     pub name: String,
 }
 
 impl Project {
-    /// Whether its root is that of a repository.
+    /// The file of the project's own database, which need not exist.
+    pub fn own_database(&self) -> PathBuf {
+        self.root.join(FOLDER).join("punchlist.db")
+    }
+
+    /// Whether the root is the root of a repository.
     pub fn is_repository(&self) -> bool {
         self.root.join(".git").exists() || is_bare(&self.root)
     }
 }
 
-/// The project that a directory is in.
+/// The project of a directory.
 pub fn find(start: &Path) -> Result<Project, Fail> {
     let start = fs::canonicalize(start)
         .map_err(|why| Fail::usage(format!("cannot enter {}: {why}", start.display())))?;
@@ -43,8 +56,8 @@ pub fn find(start: &Path) -> Result<Project, Fail> {
     Ok(Project { name: text(&root), root })
 }
 
-/// The root of the repository around a directory, else of what has a database of its own, else the
-/// directory itself.
+/// The root of the repository around a directory; else the nearest directory with its own database;
+/// else the directory itself.
 fn root(start: &Path) -> PathBuf {
     let mut kept = None;
     for dir in start.ancestors() {
@@ -58,7 +71,7 @@ fn root(start: &Path) -> PathBuf {
     kept.unwrap_or(start).to_owned()
 }
 
-/// The root of the project that a store knows by this name, if it is still one on this machine.
+/// The root of the project with this name, if it exists on this machine.
 pub fn root_of(name: &str) -> Result<PathBuf, Fail> {
     let root = PathBuf::from(name);
     let is_it = root.is_absolute() && find(&root).is_ok_and(|it| it.name == name);
@@ -70,8 +83,8 @@ pub fn root_of(name: &str) -> Result<PathBuf, Fail> {
     ))
 }
 
-/// The real path of a directory, if it lies in the project with this root: in its repository or a worktree
-/// of it, and in no other repository; outside of repositories, below the root.
+/// The real path of a directory, if it is in the project with this root: in its repository or one
+/// of its worktrees, and in no other repository; without a repository, below the root.
 pub fn inside(root: &Path, directory: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(directory).ok().filter(|it| it.is_dir())?;
     let is_inside = match around(&real) {
@@ -81,20 +94,20 @@ pub fn inside(root: &Path, directory: &Path) -> Option<PathBuf> {
     is_inside.then_some(real)
 }
 
-/// The root of the repository that a directory lies in, and the top of the worktree there. A directory that
-/// does not exist lies where it would.
+/// The root of the repository around a directory, and the top of the worktree there. The directory
+/// need not exist.
 pub fn around(directory: &Path) -> Option<(PathBuf, &Path)> {
     directory.ancestors().find_map(|top| Some((repository(top)?, top)))
 }
 
-/// The root of the repository whose top is this very directory.
+/// The root of the repository whose top is exactly this directory.
 fn repository(dir: &Path) -> Option<PathBuf> {
     let git = dir.join(".git");
     match fs::metadata(&git) {
         Ok(meta) if meta.is_dir() => git.join("HEAD").exists().then(|| dir.to_owned()),
         Ok(_) => Some(main_root(dir, &git).unwrap_or_else(|| dir.to_owned())),
         Err(_) if is_bare(dir) => match dir.parent() {
-            // Inside `.git` itself one is still in that repository.
+            // Inside `.git` itself the repository is the parent.
             Some(parent) if dir.file_name().is_some_and(|name| name == ".git") => {
                 Some(parent.to_owned())
             }
@@ -108,10 +121,10 @@ fn is_bare(dir: &Path) -> bool {
     dir.join("HEAD").is_file() && dir.join("objects").is_dir() && dir.join("refs").is_dir()
 }
 
-/// The main root behind a worktree's `.git` file, if the repository knows this worktree.
+/// The main root for a worktree's `.git` file, if the repository knows this worktree.
 fn main_root(dir: &Path, git: &Path) -> Option<PathBuf> {
     let admin = fs::canonicalize(dir.join(pointer(git, b"gitdir:")?)).ok()?;
-    // A submodule, or a repository whose data lies elsewhere, has no `commondir`.
+    // A submodule, or a repository with a separate git directory, has no `commondir`.
     let common = fs::canonicalize(admin.join(pointer(&admin.join("commondir"), b"")?)).ok()?;
     let back = fs::canonicalize(admin.join(pointer(&admin.join("gitdir"), b"")?)).ok()?;
     let known = back == fs::canonicalize(git).ok()?
@@ -127,9 +140,9 @@ fn main_root(dir: &Path, git: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The path in a one-line file of git's.
+/// Reads the path in a one-line file of git.
 fn pointer(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
-    // Longer than any path: then it is not such a file.
+    // A longer file is not such a file: no path is that long.
     const MOST: u64 = 16 * 1024;
     if fs::metadata(file).ok()?.len() > MOST {
         return None;
@@ -139,7 +152,7 @@ fn pointer(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
     (!rest.is_empty()).then(|| PathBuf::from(std::ffi::OsString::from_vec(rest.to_vec())))
 }
 
-/// A path as text that no other path has. Nearly all are UTF-8 and stand for themselves.
+/// A path as unique text. Nearly all paths are UTF-8 and are used as they are.
 fn text(path: &Path) -> String {
     if let Some(text) = path.to_str() {
         return text.to_owned();
@@ -190,7 +203,7 @@ mod tests {
             self.dir(&format!("{git}/refs"));
         }
 
-        /// A worktree `at` of the repository whose data is in `git`.
+        /// Creates a worktree `at` of the repository with its data in `git`.
         fn worktree(&self, git: &str, at: &str) {
             let admin = format!("{git}/worktrees/wt");
             self.file(&format!("{at}/.git"), &format!("gitdir: {}\n", self.path(&admin).display()));
@@ -258,11 +271,11 @@ mod tests {
         let tree = Tree::new();
         tree.repository("main/.git");
         tree.worktree("main/.git", "wt");
-        // Points at a real worktree's data, which points back elsewhere.
+        // This file points to a real worktree's data, which points back elsewhere.
         let admin = tree.path("main/.git/worktrees/wt");
         tree.file("evil/.git", &format!("gitdir: {}\n", admin.display()));
         tree.check("evil/src", "evil");
-        // Brings its own data, which names the victim as its repository.
+        // This one brings its own data, which names the victim as its repository.
         tree.file("forged/.git", "gitdir: admin\n");
         let victim = tree.path("main/.git");
         tree.file("forged/admin/commondir", &format!("{}\n", victim.display()));

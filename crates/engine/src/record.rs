@@ -1,8 +1,9 @@
-//! Keeping what was seen as durable plans, as the agent's own hooks would.
+//! Records lists that were observed in agents' streams as durable plans, as the agents' own hooks
+//! would.
 //!
-//! What happened is recorded and never refused. A session whose hooks or tools keep its list is left to
-//! them: two mirrors of one list would undo each other. The same list again changes nothing, so whoever
-//! begins anew adds nothing twice.
+//! What happened is recorded and never refused. A session whose hooks or tools record its list is
+//! skipped, because two mirrors of one list would undo each other. Recording the same list again
+//! changes nothing.
 
 use punchlist_formats::text::mask;
 use punchlist_model::session::{SessionKey, Store};
@@ -14,45 +15,46 @@ use punchlist_streams::watch::{Life, Seen};
 use crate::hook::{self, Given, WATCHED};
 use crate::session;
 
-/// What recording depends on besides what was seen.
+/// What recording depends on, besides the observed session.
 pub struct Recording<'a> {
-    /// As for a hook, which it stands in for.
+    /// The facts that a hook would have.
     pub given: Given<'a>,
     /// What is known of the process.
     pub life: Life,
 }
 
-/// What came of it.
+/// The result of recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Recorded {
-    /// The plan is as the list is.
+    /// The plan now equals the list.
     Kept,
-    /// The session's own hooks or tools keep it.
+    /// The session's own hooks or tools record the list.
     NotOurs,
-    /// There is nothing to keep.
+    /// There is nothing to record.
     Nothing,
 }
 
-/// Keeps a session's list as it was seen.
+/// Records a session's list.
 pub async fn record(
     store: &dyn Store,
     seen: &Seen,
     recording: &Recording<'_>,
 ) -> Result<Recorded, Error> {
-    // Also one that the agent never confirmed: what was refused is none, and scripts confirm nothing.
+    // This includes a list that the agent never confirmed: a refused list is not here, and scripts
+    // confirm nothing.
     let Some(list) = seen.list.as_ref() else { return Ok(Recorded::Nothing) };
     let (id, sub_agent) = seen.names();
     let sub_agent = sub_agent.unwrap_or_default().to_owned();
     let key = SessionKey { agent: name(seen.agent_type).to_owned(), id: id.to_owned() };
-    let there = store.session(key.clone()).await?;
-    let writer = there.as_ref().and_then(|it| it.memory.written_with.as_deref());
+    let stored = store.session(key.clone()).await?;
+    let writer = stored.as_ref().and_then(|it| it.memory.written_with.as_deref());
     if writer.is_some_and(|it| it != WATCHED) {
         return Ok(Recorded::NotOurs);
     }
-    if there.is_none() && list.items.is_empty() {
+    if stored.is_none() && list.items.is_empty() {
         return Ok(Recorded::Nothing);
     }
-    // It was there before anybody wrote it down, and may be over already.
+    // The session existed before it is recorded, and may be over already.
     let last = Timestamp::from_millisecond(seen.last).unwrap_or(recording.given.moment.now);
     let seen = session::Seen {
         key,

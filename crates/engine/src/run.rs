@@ -1,55 +1,50 @@
-//! Running a plan file: its items become calls of the scheduler, and what comes of them is kept in the plan.
+//! Running a plan file: its items become calls of the scheduler, and the results are stored in the
+//! plan.
 //!
-//! A program reads the file ([`Source::read`]), says what it wants ([`Options`]) and in which surroundings
-//! ([`Surroundings`], [`Permissions`]), and calls [`run`]. A [`FrontEnd`] is told what happens and gives the
-//! answers of a person. [`preview`] shows what would be done. Whether a rule allows a call is decided by the
-//! scheduler's policy, never here.
+//! A program reads the file ([`Source::read`]), passes in what to do ([`Options`]) and the
+//! environment ([`Surroundings`], [`Permissions`]), and calls [`run`]. A [`FrontEnd`] receives
+//! events and returns a person's answers. [`preview`] shows what would be done. The scheduler's
+//! policy alone decides whether a call is allowed.
 //!
-//! `file`, `moved`, `left` and `prepare` come before anything runs; `schedule` says what is run and in which
-//! order; `start` hands it to the scheduler; `step` and `worker` are the tools that are called; `ledger`
-//! writes to the store; `board` holds how each item stands; `runner` is the loop that connects them.
+//! `plan_file` and `prepare` come before anything runs; `schedule` determines what runs and in
+//! which order; `steps` are the tools that are called; `ledger` writes to the store; `board` holds
+//! the state of each item; `runner` is the loop that connects them. [`JsonEvents`] writes a run as
+//! JSON for programs.
 
-mod allow;
 mod board;
 mod end;
-mod file;
-mod fresh;
 mod front_end;
+mod json_events;
 mod ledger;
-mod left;
 mod lock;
-mod moved;
 mod options;
+mod plan_file;
 mod prepare;
 mod printed;
-mod proof;
 mod runner;
 mod schedule;
-mod start;
-mod state;
-mod step;
-mod sub_lists;
-mod worker;
-mod worker_session;
+mod steps;
 
 use punchlist_model::Plan;
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store;
 
 use crate::fail::Fail;
 use lock::Lock;
-use schedule::{There, Tree};
+use plan_file::{fresh, moved};
+use schedule::{Attendance, Tree};
 
 pub use board::{Board, Sum};
 pub use end::{Aim, Ended};
-pub use file::Source;
 pub use front_end::{Event, FrontEnd, Input};
+pub use json_events::JsonEvents;
 pub use options::{Caller, Choice, Earlier, OnFailure, Options, Permissions, Person, Surroundings};
+pub use plan_file::Source;
 pub use schedule::{Held, Planned, Schedule, Task};
-pub use step::BY_HAND;
+pub use steps::BY_HAND;
 
-/// Runs a plan file to its end. Returns how it ended; what went wrong before or around it is an error.
+/// Runs a plan file to its end and returns how it ended. Failures before or around the run are
+/// errors.
 pub async fn run(
     mut source: Source,
     options: &Options,
@@ -64,7 +59,7 @@ pub async fn run(
     }
     let locks = surroundings.data.join("runs");
     let waits = || {
-        let text = "waiting for the processes of the run that was killed to end";
+        let text = "waiting for the processes of the killed run to end";
         front_end.say(text, caller.around.now())
     };
     let lock = Lock::take(&locks, source.plan(), &source.name, waits).await?;
@@ -77,13 +72,13 @@ pub async fn run(
 pub struct Preview {
     /// The plan as the file would make it.
     pub plan: Plan,
-    /// What would be done, in which order, and what would not.
+    /// The items to run, their order, and the items that would not run.
     pub schedule: Schedule,
-    /// What a person should know.
+    /// Notes for a person.
     pub notes: Vec<String>,
 }
 
-/// Finds out what a run would do, and changes nothing. Where there is no store yet, no plan is known.
+/// Computes what a run would do. Changes nothing. Without a store, no plan exists yet.
 pub async fn preview(
     mut source: Source,
     options: &Options,
@@ -95,7 +90,7 @@ pub async fn preview(
     if let Some(store) = store {
         let found = moved::find(&source, options, store, caller, None).await?;
         notes = source.belongs(found);
-        known = match store.read(source.plan(), Needs::whole()).await {
+        known = match store.whole(source.plan()).await {
             Ok(plan) => Some(plan),
             Err(store::Error::NoPlan(_)) => None,
             Err(error) => return Err(error.into()),
@@ -110,9 +105,9 @@ pub async fn preview(
     }
     let tree = Tree::of(&plan);
     let chosen = prepare::chosen(&options.choice, &plan)?;
-    // Somebody may be there when it is really run, so nothing is left for want of a person.
-    let there = There { person: true, yes: options.yes, ..There::default() };
-    let not = prepare::unchecked(permissions, &plan, caller.person.reader());
-    let schedule = Schedule::plot(&plan, &tree, &chosen, &there, &not);
+    // A person may be there in the real run, so nothing is held back for lack of one.
+    let attendance = Attendance { person: true, yes: options.yes, ..Attendance::default() };
+    let cannot_run = prepare::unchecked(permissions, &plan, caller.person.reader());
+    let schedule = Schedule::build(&plan, &tree, &chosen, &attendance, &cannot_run);
     Ok(Preview { plan, schedule, notes })
 }

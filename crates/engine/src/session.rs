@@ -1,11 +1,14 @@
-//! Sessions of other agents: which one is meant, and keeping what is known of it.
+//! Sessions of agents: finds the current session, and stores what is known of it.
 //!
-//! Hooks, tool server and verbs of one session are processes of their own that share the agent
-//! above them. A hook is told the session's id and writes the agent's process down; the others look
-//! for that process among their ancestors. What a session does to its plan is not decided here.
+//! Hooks, tool server and verbs of one session are separate processes with the agent as a common
+//! ancestor. A hook is told the session's id and records the agent's process; the others look for
+//! that process among their ancestors. What a session does to its plan is decided elsewhere.
 
+mod actor;
 mod adopt;
 mod agent;
+mod choice;
+mod gate;
 mod left;
 #[cfg(test)]
 mod tests;
@@ -19,53 +22,55 @@ use punchlist_model::{Process, Timestamp};
 
 use punchlist_bridge::process::{self, Fate};
 
+pub use actor::actor;
 pub use adopt::{Adopted, adopt, give_back};
 pub use agent::{
     AGENTS, agent_of, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
 };
-pub use left::{Left, left_open};
+pub use choice::{SessionQuery, choose, in_environment, is_id};
+pub use gate::HoldingGate;
+pub use left::{Left, left_open, may_adopt, only};
 pub use written::written;
 
-/// How often a session is written before it is given up: so many hooks of one session do not run
-/// side by side.
+/// How often a write is retried. One session does not run more hooks than this in parallel.
 const TRIES: u32 = 20;
 
-/// For how long it need not be written down that a session was seen again.
+/// How long a sighting of a session stays fresh, so that it need not be stored again.
 const FRESH_MS: i64 = 5 * 60_000;
 
-/// For how long a session of which nothing else is known is taken for live.
+/// How long a session counts as live if nothing else is known of it.
 const A_DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What a hook was told, or found out, of its session.
+/// What a hook knows about its session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// Which session.
+    /// The session.
     pub key: SessionKey,
-    /// The project of the directory that it works in. Counts when the session is seen for the first
-    /// time: an agent that goes elsewhere in mid-session keeps its plan.
+    /// The project of the directory that the session works in. It only counts when the session is
+    /// first seen: an agent that changes its directory later keeps its plan.
     pub project: String,
-    /// The directory that it works in.
+    /// The directory that the session works in.
     pub directory: String,
-    /// The agent's process, where it was found.
+    /// The agent's process, if it was found.
     pub process: Option<Process>,
-    /// Whether somebody sits before it, where that is known.
+    /// Whether the session is interactive, if known.
     pub interactive: Option<bool>,
-    /// When.
+    /// The time.
     pub now: Timestamp,
-    /// It said that it ends.
+    /// Whether the session reported its end.
     pub ended: bool,
 }
 
-/// A session that was seen, as it is now.
+/// A session after a sighting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Met {
-    /// There is nothing to write down.
+    /// The stored session is up to date.
     Known(Session),
-    /// There is: this has not been stored yet.
+    /// This state is not stored yet.
     News(Session),
 }
 
-/// Writes down that a session was seen, if that is news, and gives the session as it is now.
+/// Stores a sighting of a session, if it is news, and returns the session.
 pub async fn record(store: &dyn SessionStore, seen: Seen) -> Result<Session, Error> {
     match meet(store, &seen).await? {
         Met::Known(session) => Ok(session),
@@ -73,34 +78,34 @@ pub async fn record(store: &dyn SessionStore, seen: Seen) -> Result<Session, Err
     }
 }
 
-/// Looks whether it is news that a session was seen, and writes nothing.
+/// Checks whether a sighting of a session is news. Stores nothing.
 ///
-/// It is news if anything about it changed, if another session of the same process was seen since,
-/// or if the last time was some time ago: hooks are many, and writing takes turns.
+/// It is news if anything changed, if another session of the same process was seen since, or if the
+/// last sighting is some time ago. There are many hooks, and each write needs the write lock.
 pub async fn meet(store: &dyn SessionStore, seen: &Seen) -> Result<Met, Error> {
-    let there = store.session(seen.key.clone()).await?;
-    meet_there(store, seen, there).await
+    let stored = store.session(seen.key.clone()).await?;
+    meet_stored(store, seen, stored).await
 }
 
-async fn meet_there(
+async fn meet_stored(
     store: &dyn SessionStore,
     seen: &Seen,
-    there: Option<Session>,
+    stored: Option<Session>,
 ) -> Result<Met, Error> {
-    let rival = match &seen.process {
+    let other_seen_at = match &seen.process {
         Some(process) if !seen.ended => {
             store.seen_beside(seen.key.clone(), process.clone()).await?
         }
         Some(_) | None => None,
     };
-    let Some(mut session) = there else {
+    let Some(mut session) = stored else {
         let mut new = Session::new(seen.key.clone(), seen.project.clone(), seen.now);
-        seen.onto(&mut new, rival);
+        seen.apply_to(&mut new, other_seen_at);
         return Ok(Met::News(new));
     };
     let before = session.seen_at;
-    let overtaken = rival.is_some_and(|rival| rival >= before);
-    let changed = seen.onto(&mut session, rival);
+    let overtaken = other_seen_at.is_some_and(|other_seen_at| other_seen_at >= before);
+    let changed = seen.apply_to(&mut session, other_seen_at);
     if changed || overtaken || millis_between(before, session.seen_at) >= FRESH_MS {
         return Ok(Met::News(session));
     }
@@ -108,33 +113,33 @@ async fn meet_there(
     Ok(Met::Known(session))
 }
 
-/// Writes down that a session was seen, as [`meet`] gave it, and gives the session as it is then.
+/// Stores the session that [`meet`] returned, and returns the stored session.
 pub async fn write(
     store: &dyn SessionStore,
     seen: &Seen,
     mut next: Session,
 ) -> Result<Session, Error> {
     for _ in 0..TRIES {
-        let there = match store.keep(next.clone()).await? {
+        let stored = match store.keep(next.clone()).await? {
             Kept::Stored(1) => {
                 sweep(store, &next, seen.now).await?;
                 return Ok(next.kept());
             }
             Kept::Stored(_) => return Ok(next.kept()),
-            Kept::Stale(there) => there.map(|it| *it),
+            Kept::Stale(stored) => stored.map(|it| *it),
         };
-        match meet_there(store, seen, there).await? {
+        match meet_stored(store, seen, stored).await? {
             Met::Known(session) => return Ok(session),
             Met::News(again) => next = again,
         }
     }
-    Err(crowded(&seen.key))
+    Err(too_many_writers(&seen.key))
 }
 
-/// Writes down of the other sessions of a project which of them are over without a word, so that
-/// they need not be looked at for ever. Once a session is enough.
+/// Records which other sessions of the project have ended without reporting it, so that later calls
+/// need not examine them. It runs once per session.
 async fn sweep(store: &dyn SessionStore, new: &Session, now: Timestamp) -> Result<(), Error> {
-    // Only who sees its own process run can say that others do not.
+    // Only a caller that can see its own process can tell that others have ended.
     let own = new.process.as_ref().filter(|it| process::fate(&it.host, it) == Fate::Runs);
     let Some(host) = own.map(|it| &it.host) else { return Ok(()) };
     let filter = SessionFilter {
@@ -145,7 +150,7 @@ async fn sweep(store: &dyn SessionStore, new: &Session, now: Timestamp) -> Resul
     for session in store.sessions(filter).await? {
         if session.key != new.key && is_over(&session, host, now) {
             let ended_at = Some(session.seen_at);
-            // Whoever wrote it meanwhile knows better.
+            // If another process wrote the session meanwhile, its state counts.
             store.keep(Session { ended_at, ..session }).await?;
         }
     }
@@ -153,42 +158,42 @@ async fn sweep(store: &dyn SessionStore, new: &Session, now: Timestamp) -> Resul
 }
 
 impl Seen {
-    /// Puts this into the session; whether anything changed but when it was seen.
-    fn onto(&self, next: &mut Session, rival: Option<Timestamp>) -> bool {
+    /// Applies the sighting to the session. Returns whether anything but the time changed.
+    fn apply_to(&self, next: &mut Session, other_seen_at: Option<Timestamp>) -> bool {
         let mut changed = false;
         if next.project.is_empty() {
-            changed |= put(&mut next.project, &self.project);
+            changed |= set(&mut next.project, &self.project);
         }
         if !self.directory.is_empty() {
-            changed |= put(&mut next.directory, &self.directory);
+            changed |= set(&mut next.directory, &self.directory);
         }
-        // A process that cannot be seen from here may still be the one that was written down, as
-        // long as nothing speaks against it.
+        // A process that is not visible from here may still be the recorded one, unless that one
+        // has ended.
         let ended = |it: &Process| process::has_ended(&it.host, it);
         if self.process.is_some() || next.process.as_ref().is_some_and(ended) {
-            changed |= put(&mut next.process, &self.process);
+            changed |= set(&mut next.process, &self.process);
         }
         if self.interactive.is_some() {
-            changed |= put(&mut next.interactive, &self.interactive);
+            changed |= set(&mut next.interactive, &self.interactive);
         }
         next.seen_at = next.seen_at.max(self.now);
         if self.ended {
             let said = next.ended_at.or(Some(self.now));
-            return changed | put(&mut next.ended_at, &said);
+            return changed | set(&mut next.ended_at, &said);
         }
-        changed |= put(&mut next.ended_at, &None);
-        // The process has gone over to this session: it must come before the other, also where both
-        // were seen in the same moment or the clock was set back.
-        if let Some(rival) = rival.filter(|it| *it >= next.seen_at) {
-            let later = rival.as_millisecond().saturating_add(1);
-            next.seen_at = Timestamp::from_millisecond(later).unwrap_or(rival);
+        changed |= set(&mut next.ended_at, &None);
+        // The process has switched to this session, so it must sort before the other, even if both
+        // were seen at the same time or the clock was set back.
+        if let Some(other_seen_at) = other_seen_at.filter(|it| *it >= next.seen_at) {
+            let later = other_seen_at.as_millisecond().saturating_add(1);
+            next.seen_at = Timestamp::from_millisecond(later).unwrap_or(other_seen_at);
         }
         changed
     }
 }
 
-/// Puts a value in its place; whether it is another than what was there.
-fn put<T: Clone + PartialEq>(place: &mut T, value: &T) -> bool {
+/// Sets a value. Returns whether it changed.
+fn set<T: Clone + PartialEq>(place: &mut T, value: &T) -> bool {
     let changed = *place != *value;
     if changed {
         place.clone_from(value);
@@ -196,14 +201,14 @@ fn put<T: Clone + PartialEq>(place: &mut T, value: &T) -> bool {
     changed
 }
 
-/// The session that a process below it is in.
+/// The session that a process belongs to.
 ///
-/// `processes` are those above it as [`reach`] gives them; `told` is what the environment says,
-/// which counts only where no process does: it may be from before the agent began a new session.
+/// `processes` are its ancestors from [`reach`]. `named` is the session that the environment names. It
+/// only counts if no process matches, because it may be older than the agent's current session.
 pub async fn current(
     store: &dyn SessionStore,
     processes: &[Process],
-    told: Option<&SessionKey>,
+    named: Option<&SessionKey>,
 ) -> Result<Option<Session>, Error> {
     if !processes.is_empty() {
         let filter =
@@ -213,13 +218,13 @@ pub async fn current(
             return Ok(Some(session.clone()));
         }
     }
-    match told {
+    match named {
         Some(key) => store.session(key.clone()).await,
         None => Ok(None),
     }
 }
 
-/// The live sessions of a project, the one that was seen last first.
+/// The live sessions of a project, most recently seen first.
 pub async fn live_sessions(
     store: &dyn SessionStore,
     project: &str,
@@ -236,10 +241,11 @@ pub async fn live_sessions(
     Ok(live.into_iter().cloned().collect())
 }
 
-/// Whether a session is live: it has not said that it ended, and its process is not known to have.
-/// One whose process cannot be seen from here is live for a day after it was last seen.
+/// Whether a session is live: it has not reported its end, and its process is not known to have
+/// ended. A session whose process is not visible from here is live for a day after it was last
+/// seen.
 ///
-/// That its process has gone over to another session is not seen here; see
+/// This does not notice that a process has switched to another session; see
 /// [`punchlist_model::session::live`].
 pub fn is_live(session: &Session, host: &str, now: Timestamp) -> bool {
     session.ended_at.is_none() && !is_over(session, host, now)
@@ -258,9 +264,9 @@ fn millis_between(then: Timestamp, now: Timestamp) -> i64 {
     now.as_millisecond().saturating_sub(then.as_millisecond())
 }
 
-/// Changes what is remembered of a session and gives what `step` gave; `None` if there is no such
-/// session. `step` may be called several times, each time on what is there now, and only its last
-/// call counts. Nothing is written if it changed nothing.
+/// Changes a session's memory and returns the result of `step`; `None` if there is no such session.
+/// `step` may be called several times, each time with the current memory, and only its last call
+/// counts. Nothing is stored if it changes nothing.
 pub async fn update<T>(
     store: &dyn SessionStore,
     key: &SessionKey,
@@ -272,31 +278,31 @@ pub async fn update<T>(
     }
 }
 
-/// The same for a session that was read a moment ago: it is read again only if somebody has written
-/// it since.
+/// Like [`update`], for a session that was just read: it is read again only if another process has
+/// written it since.
 pub async fn update_from<T>(
     store: &dyn SessionStore,
     session: Session,
     step: impl Fn(&mut Memory) -> T + Send,
 ) -> Result<Option<(Session, T)>, Error> {
     let key = session.key.clone();
-    let mut there = Some(session);
+    let mut stored = Some(session);
     for _ in 0..TRIES {
-        let Some(session) = there else { return Ok(None) };
+        let Some(session) = stored else { return Ok(None) };
         let mut next = session.clone();
-        let came = step(&mut next.memory);
+        let result = step(&mut next.memory);
         if next == session {
-            return Ok(Some((session, came)));
+            return Ok(Some((session, result)));
         }
         match store.keep(next.clone()).await? {
-            Kept::Stored(_) => return Ok(Some((next.kept(), came))),
-            Kept::Stale(now) => there = now.map(|it| *it),
+            Kept::Stored(_) => return Ok(Some((next.kept(), result))),
+            Kept::Stale(now) => stored = now.map(|it| *it),
         }
     }
-    Err(crowded(&key))
+    Err(too_many_writers(&key))
 }
 
-fn crowded(key: &SessionKey) -> Error {
-    let what = format!("session {} is written by too many at once", key.actor_name(""));
+fn too_many_writers(key: &SessionKey) -> Error {
+    let what = format!("session {} is written by too many processes at once", key.actor_name(""));
     Error::Unusable { what, source: None }
 }

@@ -1,8 +1,9 @@
-//! One call of a dialect's tool, from the conversation that makes it to what its model is told.
+//! Runs one tool call of a dialect on a conversation's plan.
 //!
-//! When a conversation's first plan is made, what the conversation was shown and what is noted of that is
-//! the same for every way in, be it a pipe or a server. Which plan is meant, [`crate::plan_service`] says.
-//! Waits for the store alone, so it needs no runtime. What is around the program (clock, processes, names) is handed in.
+//! When a conversation's first plan is created, and what is recorded as shown to the conversation,
+//! is the same for a pipe and for a server. [`crate::plan_service`] finds the plan. Only the
+//! store's futures are awaited, so no runtime is needed. The caller passes in clock, processes and
+//! names.
 
 use punchlist_formats::dialect::{Answer, Call, Dialect, Reply};
 use punchlist_formats::prompt::{self, Tag as Wrap};
@@ -10,42 +11,43 @@ use punchlist_formats::view;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, AttachmentKey, Change, Error, PlanStore};
 use punchlist_model::{
-    Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Tag, Timestamp,
-    decide,
+    Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Slice, Tag,
+    Timestamp, decide,
 };
 
 use crate::plan_service::{self, PlanRequest, Which};
 
-/// A conversation, and the plan that is meant.
+/// A conversation, and the plan that it works on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caller {
-    /// Which conversation.
+    /// The conversation.
     pub key: AttachmentKey,
-    /// Which plan, where it is not the one that the conversation is attached to. The first change makes
-    /// it, unless it is named by its id.
+    /// The plan, if it is not the one that the conversation is attached to. The first change
+    /// creates it, unless it is given by its id.
     pub plan: Option<Which>,
-    /// What a plan of its own is called, should it have to be made; empty where nobody said.
+    /// The title for a new plan; may be empty.
     pub title: String,
 }
 
 impl Caller {
-    /// A conversation that works on the plan that it is attached to, else on one of its own.
+    /// A conversation that works on the plan that it is attached to, or on its own new plan.
     pub fn new(key: AttachmentKey) -> Self {
         Self { key, plan: None, title: String::new() }
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Told {
-    /// What the model is told.
+    /// The reply to the model.
     pub reply: Reply,
-    /// The plan that it was told about, where there is one.
+    /// The plan that the call was about, if there is one.
     pub plan: Option<PlanId>,
-    /// A revision that the model has seen now and that is not noted yet: [`note`] does that. Only a
-    /// call that reads leaves it to its caller, since reading must not need a store to write to.
+    /// A revision that the model has now been shown, if this is not recorded yet; [`note`] records
+    /// it. Only a reading call leaves this to its caller, because reading must not need a writable
+    /// store.
     pub unseen: Option<Revision>,
-    /// The items for which nothing but a person's word is missing.
+    /// The items that lack only a person's approval.
     pub unapproved: Vec<Tag>,
 }
 
@@ -55,10 +57,10 @@ impl Told {
     }
 }
 
-/// Who of these processes is known to have ended.
-pub type Gone<'a> = &'a (dyn Fn(&Plan) -> Vec<Process> + Sync);
+/// Returns the processes that hold claims in a plan and are known to have ended.
+pub type Gone<'a> = &'a (dyn Fn(&Slice) -> Vec<Process> + Sync);
 
-/// How much of anything a dialect allows: at most its own cap of open items, unless the user chose one.
+/// The limits for a dialect: at most its own number of open items, unless the user set one.
 pub fn limits(dialect: Dialect, limits: Limits, open_items_chosen: bool) -> Limits {
     match dialect.open_items().filter(|_| !open_items_chosen) {
         Some(cap) => Limits { open_items: limits.open_items.min(cap), ..limits },
@@ -66,8 +68,7 @@ pub fn limits(dialect: Dialect, limits: Limits, open_items_chosen: bool) -> Limi
     }
 }
 
-/// A call that only reads. A conversation that has no list yet sees an empty one; so does every
-/// conversation where there is no store.
+/// Runs a call that only reads. Without a list or a store, the conversation sees an empty list.
 pub async fn read(
     store: Option<&dyn PlanStore>,
     call: &Call,
@@ -79,23 +80,24 @@ pub async fn read(
         None => None,
     };
     let Some((store, found)) = found else {
-        return Ok(Told::new(call.reply(Answer::Read(&empty(caller, now))), None));
+        return Ok(Told::new(call.reply(Answer::Read(empty(caller, now).into())), None));
     };
     let plan = store.read(found.plan, call.needs()).await?;
-    let reply = call.reply(Answer::Read(&plan));
-    let is_news = reply.shows && found.shown.is_some_and(|shown| shown < plan.revision);
-    Ok(Told { unseen: is_news.then_some(plan.revision), ..Told::new(reply, Some(found.plan)) })
+    let revision = plan.revision;
+    let reply = call.reply(Answer::Read(plan));
+    let is_news = reply.shows && found.shown.is_some_and(|shown| shown < revision);
+    Ok(Told { unseen: is_news.then_some(revision), ..Told::new(reply, Some(found.plan)) })
 }
 
-/// Notes what a call that reads has shown. Where nothing can be written, the list can still be read.
+/// Records what a reading call has shown. If the store is not writable, the list can still be read.
 pub async fn note(store: &dyn PlanStore, caller: &Caller, told: &Told) {
     if let Some(revision) = told.unseen {
         store.shown(caller.key.clone(), revision).await.ok();
     }
 }
 
-/// A call that changes the list; the first one makes it. A refusal is told to the model; what else
-/// goes wrong is an error.
+/// Runs a call that changes the list. The first change creates the plan. A refusal is a reply to
+/// the model; other failures are errors.
 pub async fn change(
     store: &dyn PlanStore,
     call: &Call,
@@ -107,7 +109,7 @@ pub async fn change(
         Some(found) => found,
         None => {
             let empty = empty(caller, change.ctx.now);
-            // Looked at first, so that a call that is refused leaves no empty plan behind.
+            // The change is decided first, so that a refused call leaves no empty plan behind.
             if let Err(refusal) = decide(&empty, &change.ops, &change.ctx) {
                 let answer = Answer::Failed(&Error::Refused(refusal), Some(&empty));
                 return Ok(Told::new(call.reply(answer), None));
@@ -118,7 +120,8 @@ pub async fn change(
     let (id, shown) = (found.plan, found.shown);
     let base = shown.unwrap_or(Revision(0));
     change.ctx.base = Some(base);
-    // Whoever has seen all up to its own change has seen all; else only the list tells.
+    // If the conversation has been shown everything before its own change, it has then been shown
+    // everything; otherwise only the list can show it.
     change.seen_by = found.key;
     if change.ops.iter().any(depends_on_claims) {
         change.ctx.gone = gone(&store.read(id, Needs::header()).await?);
@@ -127,15 +130,15 @@ pub async fn change(
     match store.change(id, change).await {
         Ok(applied) => {
             let reply = call.reply(Answer::Changed(&applied));
-            // From here on the change has happened: that something could not be noted (a disk that
-            // is full now) must not turn it into a failure, which would be tried again. The
-            // conversation is attached only now, because a refused call ties it to nothing.
+            // The change has happened now. A failure to record something else (such as a full disk)
+            // must not turn it into an error, because the call would be repeated. The conversation
+            // is attached only now, so that a refused call attaches nothing.
             if shown.is_none() {
                 store.attach(caller.key.clone(), id, now).await.ok();
             }
             let next = applied.revision().0 == base.0.saturating_add(1);
             let is_own = next && !applied.decision.events.is_empty();
-            // What a change notes by itself needs no second one.
+            // The change itself already recorded the shown revision.
             let is_noted = is_own && shown.is_some();
             if (reply.shows || is_own) && !is_noted && applied.revision() > base {
                 store.shown(caller.key.clone(), applied.revision()).await.ok();
@@ -155,8 +158,9 @@ pub async fn change(
     }
 }
 
-/// Lets the items of a refused call wait for the approval that they lack, so that everybody sees what is
-/// asked for and the agent may leave it to a person. That this cannot be noted changes nothing for the call.
+/// Marks the items of a refused call as waiting for the approval that they lack, so that everybody
+/// sees what is needed and the agent can leave it to a person. A failure here does not affect the
+/// call.
 pub async fn await_approval(store: &dyn PlanStore, told: &Told, ctx: Ctx) {
     let Some(plan) = told.plan.filter(|_| !told.unapproved.is_empty()) else { return };
     let wait = |tag: &Tag| Op::Wait { item: tag.number.into(), on: Item::APPROVAL.to_owned() };
@@ -164,13 +168,13 @@ pub async fn await_approval(store: &dyn PlanStore, told: &Told, ctx: Ctx) {
     store.change(plan, Change::new(ops, ctx)).await.ok();
 }
 
-/// The list as it stands after a change, where the dialect's own answer does not show it.
+/// The list after a change, if the dialect's own reply does not show it.
 pub async fn after_change(store: &dyn PlanStore, dialect: Dialect, told: &Told) -> Option<String> {
     let plan = told.plan.filter(|_| told.reply.changed)?;
     match dialect {
         Dialect::Manager => {
-            // The change has happened, and its result says so; the list is shown again next time.
-            let plan = store.read(plan, Needs::whole()).await.ok()?;
+            // The change has happened, and the reply says so; the list is shown again next time.
+            let plan = store.whole(plan).await.ok()?;
             Some(prompt::after_change(&view::xml::xml(&plan), &Wrap::browser_state()))
         }
         Dialect::Turn
@@ -181,13 +185,13 @@ pub async fn after_change(store: &dyn PlanStore, dialect: Dialect, told: &Told) 
     }
 }
 
-/// The plan that a conversation works on, if it is there.
+/// The plan that a conversation works on, if it exists.
 pub async fn current(store: &dyn PlanStore, caller: &Caller) -> Result<Option<PlanId>, Error> {
     Ok(find(store, caller).await?.map(|found| found.plan))
 }
 
-/// The plan that a conversation works on, and what it was shown of it last; `None` if it is not
-/// attached to it.
+/// The plan that a conversation works on, and the revision that it was last shown; `None` if it is
+/// not attached.
 struct Found {
     plan: PlanId,
     shown: Option<Revision>,
@@ -212,13 +216,17 @@ impl Found {
     }
 }
 
-/// The plan that a conversation would begin with.
+/// The empty plan that a conversation would start with.
 fn empty(caller: &Caller, now: Timestamp) -> Plan {
     let name = match &caller.plan {
         Some(Which::Named(name)) => Some(name.clone()),
-        Some(Which::Id(_) | Which::Attached(_) | Which::Project) | None => None,
+        Some(Which::Id(_) | Which::Attached(_) | Which::Project | Which::File { .. }) | None => {
+            None
+        }
     };
-    Plan { name, ..Plan::new(PlanId::NIL, caller.key.project.clone(), now) }
+    let mut plan = Plan::new(PlanId::NIL, caller.key.project.clone(), now);
+    plan.name = name;
+    plan
 }
 
 async fn make(store: &dyn PlanStore, caller: &Caller, change: &Change) -> Result<Found, Error> {
@@ -233,7 +241,7 @@ async fn make(store: &dyn PlanStore, caller: &Caller, change: &Change) -> Result
     Ok(Found::attached(attachment))
 }
 
-/// What a conversation's own plan is called: as the user said, else like its first item.
+/// The title of a conversation's own plan: the user's prompt, else the title of the first item.
 fn title(caller: &Caller, change: &Change) -> String {
     if !caller.title.is_empty() {
         return caller.title.clone();
@@ -248,12 +256,12 @@ fn title(caller: &Caller, change: &Change) -> String {
     first.cloned().unwrap_or_default()
 }
 
-/// Whether it matters to a step who holds what: putting something new on the list it does not.
+/// Whether an operation depends on claims. Adding an item does not.
 fn depends_on_claims(op: &Op) -> bool {
     !matches!(op, Op::Add(_))
 }
 
-/// The items that a person need only approve; none if anything else is wrong.
+/// The items that only need a person's approval; empty if anything else is wrong.
 fn unapproved(refusal: &Refusal) -> Vec<Tag> {
     let tags = refusal.problems.iter().map(|problem| match (&problem.broken, &problem.item) {
         (Broken::Unverified { demanded: Level::Approved, failed: false }, Some(tag)) => {

@@ -1,8 +1,10 @@
-//! Watching all agents at once: their sessions' files, the plans and sessions of the store, and a pipe.
+//! Watches all agents at once: their session files, the plans and sessions of the store, and a
+//! pipe.
 //!
-//! [`Watcher`] joins them into rows, prints JSON lines for programs and records lists as plans. It starts no
-//! thread and draws nothing: a front end waits for what happens ([`Viewer::follow`], and `wake` in
-//! [`Watcher::new`]), calls [`Watcher::look`] and shows the rows. What a row says is decided in `streams`.
+//! [`Watcher`] joins them into rows, prints JSON lines for programs and records lists as plans. It
+//! starts no thread and draws nothing: a front end waits for changes ([`Viewer::follow`], and
+//! `wake` in [`Watcher::new`]), calls [`Watcher::look`] and shows the rows. `streams` decides what
+//! a row contains.
 
 mod json_events;
 mod plans;
@@ -30,37 +32,38 @@ use plans::Plans;
 pub use punchlist_bridge::watch::find::Homes;
 pub use recorder::Recorder;
 
-/// The most directories that are listened to.
+/// Maximum of directories that are watched.
 const MOST_WATCHES: usize = 4_096;
 
-/// How the note begins that says that the store cannot be followed any more.
+/// The beginning of the note that the store cannot be followed any more.
 const LOST: &str = "plans are no longer followed: ";
 
-/// How often the store's sessions are read again: the store reports changes of plans only.
+/// How often the store's sessions are read again, because the store only reports changes of plans.
 const SESSIONS_MS: i64 = 5_000;
 
-/// The most notes that are shown.
+/// Maximum of notes that are shown.
 const MOST_NOTES: usize = 3;
 
 /// What is watched.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the agents keep their sessions. They are watched if no file is named and nothing is piped in.
+    /// Where the agents keep their sessions. They are watched if no file is named and nothing is
+    /// piped in.
     pub homes: Homes,
     /// Files to watch instead, absolute.
     pub files: Vec<PathBuf>,
     /// Whether a stream is piped in, through [`Watcher::pipe`].
     pub is_piped: bool,
-    /// How far back the last event of a session may be, in milliseconds.
+    /// Maximum age of a session's last event, in milliseconds.
     pub since_ms: i64,
-    /// The events that are printed as JSON lines.
+    /// The kinds of events that are printed as JSON lines.
     pub json: KindSet,
     /// This machine's name.
     pub host: String,
 }
 
 impl Options {
-    /// Whether the sessions are found, not named.
+    /// Whether sessions are searched for, because no file is named.
     fn finds_sessions(&self) -> bool {
         self.files.is_empty() && !self.is_piped
     }
@@ -69,9 +72,9 @@ impl Options {
 /// A store that was opened, or `None` if it does not exist.
 pub type Opened = Result<Option<Arc<dyn Store>>, Fail>;
 
-/// A store that need not exist yet: the first agent that plans something creates it.
+/// A store that need not exist yet: the first agent that creates a plan creates it.
 pub struct StoreSource<'a> {
-    /// The file that the store will be in, if that is known. The watcher wakes when it appears.
+    /// The file of the store, if known. The watcher wakes up when it appears.
     pub file: Option<PathBuf>,
     /// Opens the store for reading, if it exists.
     pub open: Box<dyn Fn() -> Opened + 'a>,
@@ -79,13 +82,13 @@ pub struct StoreSource<'a> {
 
 /// The front end of a watcher.
 pub trait Viewer {
-    /// Prints lines of JSON for programs. Never called without a line.
+    /// Prints JSON lines for programs. It is never called without a line.
     fn lines(&mut self, lines: Vec<u8>) -> Result<(), Fail>;
 
-    /// So many bytes of so many were read of the sessions that existed before.
+    /// Reports how many bytes of existing sessions were read, of how many.
     fn progress(&mut self, done: u64, total: u64);
 
-    /// A store was opened. From now on the front end waits for its changes, and calls
+    /// A store was opened. From now on the front end waits for its changes and calls
     /// [`Watcher::plan_changed`] or [`Watcher::store_lost`].
     fn follow(&mut self, changes: Following);
 }
@@ -94,21 +97,21 @@ pub trait Viewer {
 pub struct Watcher<'a> {
     options: Options,
     around: Arc<dyn Around>,
-    /// Where plans are read from; `None` if no plans are shown.
+    /// The store of plans; `None` if no plans are shown.
     source: Option<StoreSource<'a>>,
     watch: Watch,
     piped: Option<Piped>,
     plans: Plans,
     recorder: Option<Recorder<'a>>,
-    /// When the store's sessions were read.
+    /// When the store's sessions were last read.
     sessions_read: Option<i64>,
-    /// The rows that were reported to have died.
+    /// The rows that were reported as dead.
     dead: Vec<String>,
     notes: Vec<String>,
 }
 
 impl<'a> Watcher<'a> {
-    /// Begins to listen. `wake` is called from another thread whenever a file has changed.
+    /// Starts to watch. `wake` is called from another thread whenever a file has changed.
     pub fn new(
         options: Options,
         around: Arc<dyn Around>,
@@ -141,7 +144,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Reads what is new everywhere, records it if there is a recorder, and returns all rows.
+    /// Reads everything new, records it if there is a recorder, and returns all rows.
     pub async fn look(&mut self, viewer: &mut dyn Viewer) -> Result<Vec<Row>, Fail> {
         self.read(viewer).await?;
         let rows = self.rows();
@@ -163,7 +166,7 @@ impl<'a> Watcher<'a> {
         self.print_plans(&[plan], viewer)
     }
 
-    /// The store can no longer be followed. It is opened again with the next look.
+    /// The store can no longer be followed. The next look opens it again.
     pub fn store_lost(&mut self, why: &str) {
         let note = format!("{LOST}{why}");
         if !self.notes.contains(&note) {
@@ -172,7 +175,7 @@ impl<'a> Watcher<'a> {
         self.plans.close();
     }
 
-    /// Takes bytes that were piped in, or the end of the pipe (`None`).
+    /// Handles bytes from the pipe, or the end of the pipe (`None`).
     pub fn pipe(&mut self, bytes: Option<&[u8]>, viewer: &mut dyn Viewer) -> Result<(), Fail> {
         let now = self.now();
         let Some(piped) = &mut self.piped else { return Ok(()) };
@@ -193,14 +196,14 @@ impl<'a> Watcher<'a> {
         Err(Fail::usage(why).hint("`punchlist events --from AGENT` reads what it is told to."))
     }
 
-    /// What a viewer should know of the watching itself.
+    /// Notes for the viewer about problems.
     pub fn notes(&self) -> Vec<String> {
         let recorder = self.recorder.as_ref().and_then(Recorder::note);
         let own = self.notes.iter().cloned().chain(recorder);
         own.chain(self.plans.notes()).chain(self.watch.notes()).take(MOST_NOTES).collect()
     }
 
-    /// How long until it should look again even if nothing happens.
+    /// How long to wait before looking again if nothing happens.
     pub fn patience(&self) -> Duration {
         let due = self.watch.next().saturating_sub(self.now()).clamp(0, SESSIONS_MS);
         Duration::from_millis(due.unsigned_abs())
@@ -210,12 +213,12 @@ impl<'a> Watcher<'a> {
         self.around.now().as_millisecond()
     }
 
-    /// When what is shown may have begun, in milliseconds since 1970.
+    /// The earliest time of what is shown, in milliseconds since 1970.
     fn since(&self, now: i64) -> i64 {
         now.saturating_sub(self.options.since_ms)
     }
 
-    /// Reads what is new everywhere.
+    /// Reads everything new.
     async fn read(&mut self, viewer: &mut dyn Viewer) -> Result<(), Fail> {
         let now = self.now();
         self.read_store(now, viewer).await?;
@@ -223,11 +226,11 @@ impl<'a> Watcher<'a> {
         let mut lines = JsonEvents::new(self.options.json, &self.plans, now, &mut progress);
         self.watch.go_on(now, &mut lines);
         print(lines.take(), viewer)?;
-        // The store may have appeared before anybody listened at its place.
+        // The store may have appeared before its file was watched.
         if self.plans.is_open() { Ok(()) } else { self.read_store(now, viewer).await }
     }
 
-    /// Reads plans and sessions that are new. What cannot be read becomes a note, and stops nothing.
+    /// Reads new plans and sessions. What cannot be read becomes a note and stops nothing else.
     async fn read_store(&mut self, now: i64, viewer: &mut dyn Viewer) -> Result<(), Fail> {
         let Some(source) = &self.source else { return Ok(()) };
         let since = self.since(now);
@@ -258,7 +261,7 @@ impl<'a> Watcher<'a> {
         Ok(())
     }
 
-    /// What is known, joined.
+    /// The rows of all sessions and plans, joined.
     fn rows(&self) -> Vec<Row> {
         let streams = streams(&self.watch, self.piped.as_ref());
         let finds_sessions = self.options.finds_sessions();
@@ -268,12 +271,12 @@ impl<'a> Watcher<'a> {
             (Vec::new(), Vec::new())
         };
         let now = self.now();
-        // Files that were named are shown however old they are.
+        // Named files are shown regardless of their age.
         let since = finds_sessions.then(|| self.since(now));
         rows(&Known { streams, sessions, plans, since }, now)
     }
 
-    /// Tells programs of agents that died.
+    /// Reports agents that died, for programs.
     fn report_deaths(&mut self, rows: &[Row], viewer: &mut dyn Viewer) -> Result<(), Fail> {
         let dead: Vec<&Row> = rows.iter().filter(|it| it.state == State::Died).collect();
         let mut lines = Vec::new();
@@ -303,7 +306,7 @@ fn print(lines: Vec<u8>, viewer: &mut dyn Viewer) -> Result<(), Fail> {
     if lines.is_empty() { Ok(()) } else { viewer.lines(lines) }
 }
 
-/// Every agent that was seen in a file or in the pipe, and what is known of its process.
+/// Every agent in a file or in the pipe, and what is known of its process.
 fn streams<'a>(watch: &'a Watch, piped: Option<&'a Piped>) -> Vec<(&'a Seen, Life)> {
     let mut streams = watch.streams();
     let piped = piped.into_iter().flat_map(Piped::agents);

@@ -1,7 +1,7 @@
-//! Every written form of a plan: what models, people and programs read and write.
+//! All text formats of a plan: what models, people and programs read and write.
 //!
-//! Pure: bytes and values in, bytes and values out. Foreign shapes stop here and become the model's
-//! commands; no rule about plans lives here.
+//! Pure: bytes and values in, bytes and values out. Formats of other programs are converted here to
+//! operations of the model. No rule of the plan is here.
 
 #![forbid(unsafe_code)]
 
@@ -10,9 +10,10 @@ pub mod hook;
 pub mod planfile;
 pub mod prompt;
 pub mod text;
+pub mod typed;
 pub mod view;
 
-// The example names this crate as others do.
+// So that the example in the README can name this crate as others do.
 #[cfg(test)]
 extern crate self as punchlist_formats;
 #[cfg(test)]

@@ -1,25 +1,11 @@
-//! A plan in memory: what is asked is decided, and what was decided is applied.
+//! Decides two changes on a plan in memory: the first is applied, the second is refused.
 
-use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Number, Op, Plan, PlanId, Timestamp,
-    decide,
-};
+use punchlist_model::{Ctx, IdSource, NewItem, Number, Op, Plan, PlanId, Timestamp, decide};
 
 pub(crate) fn main() {
     let now = Timestamp::UNIX_EPOCH;
     let ids = IdSource::fixed(now, 1);
-    let ctx = Ctx {
-        now,
-        ids,
-        actor: Actor::agent("worker-1"),
-        holder: Holder::named("worker-1"),
-        attempt: None,
-        base: None,
-        mode: Mode::Enforced,
-        limits: Limits::default(),
-        gone: Vec::new(),
-        anyway: false,
-    };
+    let ctx = Ctx::new("worker-1", now, ids);
     let mut plan = Plan::new(PlanId(ids.nth(99)), "/project", now);
     let add = |title: &str| Op::Add(Box::new(NewItem::titled(title)));
     let start = |number| Op::Start(Number(number).into());
@@ -27,7 +13,7 @@ pub(crate) fn main() {
     for event in &decision.events {
         plan.evolve(event);
     }
-    // One item in progress per worker: a second start is refused, and nothing has changed.
+    // One item in progress per worker: the second start is refused and changes nothing.
     let refusal = decide(&plan, &[start(2)], &ctx).expect_err("a rule says no");
     assert!(refusal.to_string().contains("item 1 \"Parse\" is in progress"), "{refusal}");
 }

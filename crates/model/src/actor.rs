@@ -4,29 +4,29 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The author of a change, as the journal names it. `undo` takes back changes of an equal actor.
+/// The author of a change, as the journal names it. `undo` reverts changes of an equal actor.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Actor {
     /// What kind of author.
     pub kind: ActorKind,
-    /// The name that screens show: `user@host`, an agent's session, a worker.
+    /// The name that views show: `user@host`, an agent's session, or a worker.
     pub name: String,
 }
 
-/// What kind of author a change has.
+/// The kinds of authors.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActorKind {
-    /// Somebody at a keyboard.
+    /// A person at a keyboard.
     Person,
-    /// A model through a tool, or a mirror of what it did.
+    /// A model, through a tool or through the mirror of its own list.
     Agent,
     /// Punchlist itself.
     Engine,
 }
 
 impl ActorKind {
-    /// The name in stores and JSON.
+    /// The name in the store and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Person => "person",
@@ -37,7 +37,7 @@ impl ActorKind {
 }
 
 impl Actor {
-    /// Somebody at a keyboard.
+    /// A person at a keyboard.
     pub fn person(name: impl Into<String>) -> Self {
         Self { kind: ActorKind::Person, name: name.into() }
     }
@@ -54,14 +54,15 @@ impl fmt::Display for Actor {
     }
 }
 
-/// Who holds a claim: a name, and the process behind it where one is known to live that long.
+/// Who holds a claim: a name and, if known, the process behind it.
 ///
 /// Two holders are the same worker if their names are equal.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Holder {
     /// `--as`, else the session, else `user@host`.
     pub name: String,
-    /// A process whose end frees the claim early. A verb's own process is never one.
+    /// The claim ends early when this process ends. It is never the process of a verb, which ends
+    /// at once.
     pub process: Option<Process>,
 }
 
@@ -78,7 +79,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A process, told apart from any other that has or had the same pid anywhere.
+/// A process. Host, boot and start time tell it apart from other processes with the same pid.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what the kernel calls them")]
 pub struct Process {

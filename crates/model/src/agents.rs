@@ -1,104 +1,108 @@
-//! How agents stand, as plain data: one row for each, whoever told of it.
+//! The state of each agent, as plain data: one row per agent, whatever source reported it.
 //!
-//! Who watches agents fills the rows in; views draw them. Times are milliseconds since 1970.
+//! The code that watches agents fills in the rows; views draw them. Times are milliseconds since
+//! 1970.
 
 use crate::Status;
 
-/// Why an agent has no list.
+/// Why no list is shown for an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoList {
-    /// It never told one, and nothing shows that it has tools of ours.
+    /// The agent never reported a list, and nothing shows that it has Punchlist's tools.
     Never,
-    /// Its hooks have told of it, and it has not planned anything.
+    /// The agent's hooks report to Punchlist, but the agent has not planned anything yet.
     NotYet,
-    /// It cleared its list.
+    /// The agent cleared its list.
     Cleared,
 }
 
-/// How an agent stands, for whoever looks.
+/// The state of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum State {
-    /// It waits for the user.
+    /// The agent waits for the user; the text says for what.
     Asks(String),
-    /// It works.
+    /// The agent works.
     Working,
-    /// Its turn is not over, but nothing was heard for a while, and its process cannot be seen.
+    /// The turn is not over, but the agent has reported nothing for a while and its process is
+    /// unknown.
     Silent,
-    /// Its last turn failed.
+    /// The last turn failed; the text says why.
     Failed(String),
-    /// It has nothing to do.
+    /// The agent has nothing to do.
     Idle,
-    /// Its process is gone, and it left something.
+    /// The process ended and left work unfinished.
     Died,
 }
 
-/// An entry of a list.
+/// An entry of an agent's list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// What to call it now.
+    /// The text to show: the active form while in progress, otherwise the title.
     pub label: String,
-    /// Where it stands.
+    /// The status of the entry.
     pub status: Status,
-    /// Whom or what it waits for.
+    /// The person or event that the entry waits for.
     pub waiting_on: Option<String>,
-    /// Since when, in milliseconds since 1970.
+    /// When the entry got this status, in milliseconds since 1970.
     pub since: i64,
-    /// The entry above it that it belongs to stands so far to the left.
+    /// The level of nesting; 0 is the top.
     pub depth: usize,
 }
 
-/// A list.
+/// The list of an agent.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Listed {
-    /// How many are done.
+    /// How many entries are done.
     pub done: u32,
-    /// How many there are to do in all.
+    /// How many entries there are in all.
     pub total: u32,
-    /// How many are open.
+    /// How many entries are open.
     pub open: u32,
     /// The entries.
     pub entries: Vec<Entry>,
-    /// Whether the source never said that it was taken.
+    /// Whether the agent wrote the list but has not confirmed that the write succeeded.
     pub unconfirmed: bool,
 }
 
 impl Listed {
-    /// What is being worked on.
+    /// The first entry in progress.
     pub fn current(&self) -> Option<&Entry> {
         self.entries.iter().find(|it| it.status == Status::InProgress)
     }
 }
 
-/// One agent.
+/// One agent, or one plan without a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Row {
-    /// What tells it from every other row.
+    /// A unique key of the row.
     pub key: String,
-    /// Which agent: `claude`, `codex`, `gemini`, `acp`; `plan` for a plan that no session works on.
+    /// The agent: `claude`, `codex`, `gemini`, `acp`; or `plan` for a plan that no session works
+    /// on.
     pub agent: String,
-    /// The sub-agent, if it is one.
+    /// The sub-agent, if the row shows one.
     pub sub_agent: Option<String>,
-    /// What the place that it works in is called.
+    /// The name of the place where the agent works.
     pub place: String,
-    /// The model that it uses, or what the plan is about.
+    /// The agent's model, or the title of a plan.
     pub model: String,
-    /// How it stands.
+    /// The agent's state.
     pub state: State,
-    /// Its list.
+    /// The agent's list.
     pub list: Option<Listed>,
-    /// Why, if it has none.
+    /// Why there is no list, if there is none.
     pub no_list: NoList,
-    /// Since when its turn runs, or when it was last heard of; milliseconds since 1970.
+    /// When the current turn began or, between turns, when the agent last reported something;
+    /// milliseconds since 1970.
     pub at: i64,
-    /// When it began.
+    /// When the agent began.
     pub began: i64,
 }
 
 impl Row {
-    /// What stands in an agent's place for a plan that no session works on.
+    /// The value of `agent` for a plan that no session works on.
     pub const PLAN: &'static str = "plan";
 
-    /// Whether it is a plan that no session works on, and no agent.
+    /// Whether the row shows a plan that no session works on.
     pub fn is_plan(&self) -> bool {
         self.agent == Self::PLAN
     }

@@ -1,8 +1,8 @@
-//! What stores keep of work under way: runs, calls, questions to a person, messages that wait.
+//! Records of work in progress: runs, calls, questions to a person, and queued messages.
 //!
-//! How a call moves is decided by the scheduler; here is only what is written down of it, so that it
-//! outlives the process that works, and so that any other process can answer a question. Data and the
-//! contract of its store only: nothing here asks, runs or waits.
+//! The scheduler decides how a call moves from state to state. These records outlive the process
+//! that works, and let any other process answer a question. This module has the data and the
+//! contract of its store; nothing here asks, runs or waits.
 
 mod message;
 mod question;
@@ -27,73 +27,73 @@ pub use question::{
     Reach, Standing,
 };
 
-/// A run: one process that works calls off, for a plan or without one.
+/// A run: one process that executes calls, for a plan or without one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunRecord {
-    /// Which.
+    /// The run's id.
     pub id: RunId,
-    /// The project that it works in.
+    /// The project that the run works in.
     pub project: String,
-    /// The plan that it works on.
+    /// The plan that the run works on.
     pub plan: Option<PlanId>,
-    /// What it is, in words: the plan file, the task.
+    /// A description for people: the plan file, the task.
     pub what: String,
-    /// The process behind it, so that others can tell whether it still lives.
+    /// The process behind the run, so that others can find out whether it is alive.
     pub process: Option<Process>,
-    /// When it began.
+    /// When the run began.
     pub begun_at: Timestamp,
-    /// When it ended. One that was killed never says so.
+    /// When the run ended. A run that was killed has no end.
     pub ended_at: Option<Timestamp>,
 }
 
 impl RunRecord {
-    /// As a store keeps it: times to the millisecond.
+    /// The run as stores keep it: times to the millisecond.
     #[must_use]
     pub fn kept(self) -> Self {
         Self { begun_at: kept(self.begun_at), ended_at: self.ended_at.map(kept), ..self }
     }
 
-    /// Why a run does not begin a second time.
+    /// The error for a second start of the same run.
     pub fn begun_already(id: RunId) -> Error {
-        Error::Unusable { what: format!("run {id} has begun already"), source: None }
+        Error::Unusable { what: format!("run {id} has already begun"), source: None }
     }
 }
 
-/// Which runs.
+/// Which runs to return.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunFilter {
-    /// Of this project only.
+    /// Only runs of this project.
     pub project: Option<String>,
-    /// On this plan only.
+    /// Only runs on this plan.
     pub plan: Option<PlanId>,
-    /// Those only that have not said that they ended.
+    /// Only runs without a recorded end.
     pub running: bool,
-    /// At most so many; `None` means all.
+    /// The maximum number of runs; `None` means all.
     pub most: Option<u32>,
 }
 
-/// Where a call stands.
+/// The state of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
-    /// Its tool and arguments are looked at.
+    /// The tool and its arguments are being checked.
     Validating,
-    /// It waits for other calls, for its turn, or for the next attempt.
+    /// The call waits for other calls, for a free slot, or for the next attempt.
     Scheduled,
-    /// A person is asked.
+    /// The call waits for a person's answer.
     AwaitingApproval,
-    /// It runs.
+    /// The call is running.
     Executing,
-    /// It did what it was asked.
+    /// The call succeeded.
     Success,
-    /// It did not.
+    /// The call failed.
     Error,
-    /// It was not allowed to come to an end, or to begin.
+    /// The call was stopped, or was never allowed to begin.
     Cancelled,
 }
 
 impl CallState {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 7] = [
         Self::Validating,
         Self::Scheduled,
@@ -104,7 +104,7 @@ impl CallState {
         Self::Cancelled,
     ];
 
-    /// The name in stores and JSON.
+    /// The name in the store and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Validating => "validating",
@@ -122,7 +122,7 @@ impl CallState {
         Self::ALL.into_iter().find(|state| state.as_str() == text)
     }
 
-    /// Whether nothing can follow.
+    /// Whether no other state can follow.
     pub fn has_ended(self) -> bool {
         match self {
             Self::Success | Self::Error | Self::Cancelled => true,
@@ -130,14 +130,14 @@ impl CallState {
         }
     }
 
-    /// Whether `next` may be recorded of a call that stands here.
+    /// Whether a call in this state may move to `next`.
     ///
-    /// The scheduler sees to it; a store holds it once more, because two processes may believe that a
-    /// call is theirs: what one has ended, the other cannot move any more.
+    /// The scheduler keeps to this table. A store checks it again, because two processes may both
+    /// believe that they own a call: once one process has ended the call, the other cannot move it.
     pub fn may_become(self, next: Self) -> bool {
         match self {
             Self::Validating => matches!(next, Self::Scheduled | Self::Error | Self::Cancelled),
-            // Scheduled again: it was allowed while it waited.
+            // Scheduled to scheduled: the call was allowed while it waited.
             Self::Scheduled => matches!(
                 next,
                 Self::Scheduled | Self::AwaitingApproval | Self::Executing | Self::Cancelled
@@ -145,7 +145,8 @@ impl CallState {
             Self::AwaitingApproval => {
                 matches!(next, Self::Scheduled | Self::Validating | Self::Cancelled)
             }
-            // Executing again: it is being stopped. Scheduled: it is tried again.
+            // Executing to executing: the call is being stopped. Executing to scheduled: the call
+            // is retried.
             Self::Executing => matches!(
                 next,
                 Self::Executing | Self::Scheduled | Self::Success | Self::Error | Self::Cancelled
@@ -154,7 +155,7 @@ impl CallState {
         }
     }
 
-    /// The same for a call of a run, as an error.
+    /// Fails with [`Error::CallMoved`] if the call may not move to `next`.
     pub fn check(self, run: RunId, call: u32, next: Self) -> Result<(), Error> {
         if self.may_become(next) {
             return Ok(());
@@ -163,35 +164,36 @@ impl CallState {
     }
 }
 
-/// A call as it stands, or as it stood after one transition.
+/// A call in its current state, or in the state after one transition.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CallRecord {
-    /// Which of its run: counts up in the order in which calls were scheduled.
+    /// The call's number in its run. Numbers count up in the order in which calls were scheduled.
     pub number: u32,
-    /// The item that it is for.
+    /// The item that the call is for.
     pub item: Option<Number>,
     /// The tool's name.
     pub tool: String,
-    /// What is asked for, as the scheduler writes it. Another one only after a modification; null
-    /// once it was forgotten, and from then on.
+    /// The request, as the scheduler encodes it. It changes only when a person modifies the call.
+    /// Null once it was forgotten; it then stays null.
     pub request: Value,
-    /// Where it stands.
+    /// The call's state.
     pub state: CallState,
-    /// Which attempt; 0 before the first.
+    /// The number of the attempt; 0 before the first.
     pub attempt: Attempt,
-    /// What belongs to the state, as the scheduler writes it: the output, what went wrong, why it
+    /// Details of the state, as the scheduler encodes them: the output, the error, or why the call
     /// was cancelled.
     pub detail: Option<Value>,
-    /// Since when.
+    /// When the call got this state.
     pub at: Timestamp,
 }
 
-/// Why a call was cancelled that was found executing after a crash, as its detail says it: the
-/// scheduler's own word for that reason.
+/// The reason in the detail of a call that was executing when its run crashed. The scheduler uses
+/// the same text.
 pub const INTERRUPTED: &str = "interrupted";
 
 impl CallRecord {
-    /// As a store keeps it: times to the millisecond, values no deeper than they can be read again.
+    /// The call as stores keep it: times to the millisecond, and values no deeper than JSON readers
+    /// accept.
     #[must_use]
     pub fn kept(self) -> Self {
         Self {
@@ -202,10 +204,10 @@ impl CallRecord {
         }
     }
 
-    /// The transition of a call whose process is gone, if it was found executing. `said` has what such
-    /// calls gave back until then.
-    pub fn interrupted(&self, now: Timestamp, said: &Said) -> Option<Self> {
-        let detail = match said.get(&self.number) {
+    /// The transition to "cancelled" for a call that was executing when its process ended; `None`
+    /// for other calls. `outputs` has the output of such calls up to that moment.
+    pub fn interrupted(&self, now: Timestamp, outputs: &Said) -> Option<Self> {
+        let detail = match outputs.get(&self.number) {
             Some(output) => {
                 serde_json::json!({"cancelled": {"reason": INTERRUPTED, "output": output}})
             }
@@ -219,20 +221,21 @@ impl CallRecord {
         })
     }
 
-    /// Erases what somebody wrote; that there was a call stays.
+    /// Erases the texts of the call. The record of the call stays.
     pub fn forget(&mut self) {
         self.request = Value::Null;
         self.detail = None;
     }
 }
 
-/// What calls that were cut short gave back until then, by their number, as the scheduler writes outputs.
+/// The output of interrupted calls by call number, as the scheduler encodes outputs.
 pub type Said = BTreeMap<u32, Value>;
 
-/// How deep a value may be. Reading JSON ends at 128, and a value may stand within another.
+/// The deepest nesting that is stored. JSON readers stop at 128 levels, and a value may be stored
+/// inside another.
 const DEEPEST: u32 = 100;
 
-/// A value that can be read again: one that is too deep is kept as its text.
+/// Replaces a value that is nested too deeply by its JSON text, so that it can be read again.
 fn shallow(value: Value) -> Value {
     if is_deeper(&value, DEEPEST) { Value::from(value.to_string()) } else { value }
 }
@@ -246,34 +249,34 @@ fn is_deeper(value: &Value, than: u32) -> bool {
     }
 }
 
-/// Something has changed; what, is to be looked up.
+/// Wakes up when something may have changed. The reader then queries the store.
 pub type News = BoxStream<'static, Result<(), Error>>;
 
-/// Where runs, calls, questions and messages are kept.
+/// The store of runs, calls, questions and messages.
 ///
-/// The promises are those of [`crate::store::PlanStore`]: one transaction each, and an answer only once
-/// it would survive. Calls are no plans: they are not in a plan's journal, and neither exported nor
-/// imported with it. But what is forgotten of a plan is forgotten of them too: with an item the texts
-/// of its calls and questions, with a plan those of all its runs, and the messages of the conversations
-/// that are attached to it.
+/// It makes the same promises as [`crate::store::PlanStore`]: each method is one transaction, and
+/// it returns only after the change is durable. Calls are not part of a plan: they are not in its
+/// journal, and are neither exported nor imported with it. But `forget` reaches them: forgetting an
+/// item erases the texts of its calls and questions; forgetting a plan erases the texts of all its
+/// runs, and the messages of the conversations that are attached to it.
 pub trait CallStore: Send + Sync {
-    /// Notes that a run has begun. Fails with [`Error::NoPlan`] if its plan is unknown.
+    /// Records the start of a run. Fails with [`Error::NoPlan`] if its plan is unknown.
     fn begin_run(&self, run: RunRecord) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Notes that a run has ended. The first time counts. Its questions wait no longer than its calls
-    /// do: whoever ends a run has ended its calls.
+    /// Records the end of a run. A second end is ignored. The caller has already ended the run's
+    /// calls, so none of its questions is left waiting.
     fn end_run(&self, run: RunId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// The runs that fit, the one that began last first.
+    /// The runs that match, newest first.
     fn runs(&self, filter: RunFilter) -> BoxFuture<'_, Result<Vec<RunRecord>, Error>>;
 
-    /// Writes down where calls stand now, in order, the questions that they ask, and the change of a
-    /// plan that goes with them: all together or nothing.
+    /// Records the current states of calls, in order, the questions that they ask, and a change of
+    /// a plan: all of it or nothing.
     ///
-    /// The change is decided as [`crate::store::PlanStore::change`] does, and what that came to is given back;
-    /// if it is refused, nothing is recorded. A call that cannot become what is recorded of it
-    /// ([`CallState::may_become`]) fails with [`Error::CallMoved`]: somebody else has ended it. A
-    /// question belongs to a call of the run, one of these or an earlier one.
+    /// The change is decided as by [`crate::store::PlanStore::change`], and its result is returned;
+    /// if it is refused, nothing is recorded. If a call may not move to its new state
+    /// ([`CallState::may_become`]), this fails with [`Error::CallMoved`]: another process has ended
+    /// the call. Each question belongs to a call of this run, recorded now or earlier.
     fn record(
         &self,
         run: RunId,
@@ -282,27 +285,27 @@ pub trait CallStore: Send + Sync {
         change: Option<(PlanId, Change)>,
     ) -> BoxFuture<'_, Result<Option<Applied>, Error>>;
 
-    /// The calls of a run as they stand, by number.
+    /// The calls of a run in their current states, by number.
     fn calls(&self, run: RunId) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>>;
 
     /// Every transition of a run's calls, in the order in which they were recorded.
     fn story(&self, run: RunId) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>>;
 
-    /// After a crash: what was executing becomes cancelled, because it was [`INTERRUPTED`], and is
-    /// given back by number. What such a call had `said` is kept with it. Other calls and all questions
-    /// stay as they are. The caller knows that the run's process is gone.
+    /// Cancels the calls that were executing when their run crashed, with the reason
+    /// [`INTERRUPTED`] and their output in `outputs`, and returns them by number. Other calls and all
+    /// questions stay unchanged. The caller has made sure that the run's process is gone.
     fn interrupt(
         &self,
         run: RunId,
         now: Timestamp,
-        said: Said,
+        outputs: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>>;
 
-    /// The questions that fit, oldest first: by their ids, which begin with the time.
+    /// The questions that match, oldest first: their ids begin with the time.
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>>;
 
-    /// Answers a question, once: of several at the same time one is taken, and the others are told
-    /// who was first ([`Question::answered`]). What was asked never changes. Fails with
+    /// Answers a question. Only the first answer counts; later callers learn who was first
+    /// ([`Question::answered`]). The question itself never changes. Fails with
     /// [`Error::NoQuestion`] if there is none.
     fn answer(
         &self,
@@ -310,14 +313,15 @@ pub trait CallStore: Send + Sync {
         answered: Answered,
     ) -> BoxFuture<'_, Result<AnswerOutcome, Error>>;
 
-    /// Puts a message at the end of its conversation's queue. One that [`Message::check`] does not pass, or
-    /// for which there is no room, is [`Error::Message`].
+    /// Appends a message to its conversation's queue. Fails with [`Error::Message`] if the text
+    /// does not pass [`Message::check`] or the queue is full.
     fn queue(&self, message: NewMessage) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// The messages of a conversation that wait, first in first.
+    /// The waiting messages of a conversation, in the order of the queue.
     fn messages(&self, conversation: String) -> BoxFuture<'_, Result<Vec<Message>, Error>>;
 
-    /// Gives a message that waits another text, which must pass [`Message::check`]. It keeps its place.
+    /// Replaces the text of a waiting message, which must pass [`Message::check`]. The message
+    /// keeps its place.
     fn edit_message(
         &self,
         message: MessageId,
@@ -325,24 +329,24 @@ pub trait CallStore: Send + Sync {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
 
-    /// Takes a message that waits out of the queue; nothing of it is kept.
+    /// Removes a waiting message from the queue and from the store.
     fn remove_message(&self, message: MessageId) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
 
-    /// Moves a message that waits before another one of its conversation; see [`Message::moved`].
+    /// Moves a waiting message before another one of its conversation; see [`Message::moved`].
     fn move_message(
         &self,
         message: MessageId,
         before: Option<MessageId>,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
 
-    /// Says whether a message that waits steers the work under way. It keeps its place among the others.
+    /// Sets whether a waiting message steers the work in progress. The message keeps its place.
     fn steer_message(
         &self,
         message: MessageId,
         steer: bool,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
 
-    /// Takes the next message to work on it. Of several takers each gets another one.
+    /// Takes the next message out of the queue, to work on it. No message is taken twice.
     fn take_message(
         &self,
         conversation: String,
@@ -350,8 +354,8 @@ pub trait CallStore: Send + Sync {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Message>, Error>>;
 
-    /// Tells when something may have changed, in this process or another: at least once after every
-    /// change of a plan, call, question or message that is acknowledged after this future is done.
-    /// Several changes may be one piece of news, and news may be of nothing.
+    /// Wakes up when something may have changed, in this process or another: at least once after
+    /// every change of a plan, call, question or message that is acknowledged after this future
+    /// completes. Several changes may cause one wake-up, and a wake-up may come without a change.
     fn news(&self) -> BoxFuture<'_, Result<News, Error>>;
 }

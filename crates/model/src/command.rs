@@ -1,7 +1,7 @@
-//! What may be asked of a plan.
+//! The operations on a plan.
 //!
-//! A change is a list of [`Op`]s that happen together or not at all. Everything that a decision
-//! needs besides the plan (time, ids, who asks) is in [`Ctx`].
+//! A change is a list of [`Op`]s that are applied together or not at all. Everything else that a
+//! decision needs (time, ids, actor) is in [`Ctx`].
 
 use jiff::Timestamp;
 
@@ -12,30 +12,30 @@ use crate::item::{Check, Evidence, Run, Status};
 use crate::limits::Limits;
 use crate::plan::Rules;
 
-/// One step of a change.
+/// One operation of a change.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Op {
-    /// Puts a new item on the list.
+    /// Adds a new item to the list.
     Add(Box<NewItem>),
     /// Pending → in progress, claimed for the worker in [`Ctx`].
     Start(ItemRef),
-    /// Gives the worker the item that it has in progress, or starts the next ready one.
+    /// Picks the item that the worker has in progress, or starts the next ready one.
     Next,
     /// → completed.
     Complete {
         /// Which item.
         item: ItemRef,
-        /// What came of it.
+        /// The result, in words.
         outcome: Option<String>,
         /// Completes the open items under it too.
         with_children: bool,
     },
-    /// → completed on the word of a file that a person keeps: what verification it lacks is marked
-    /// on the item, not refused.
+    /// → completed, because a person ticked the item in a file. If the item lacks verification, it
+    /// gets a mark; the operation is not refused.
     Tick {
         /// Which item.
         item: ItemRef,
-        /// The file, as the evidence names it.
+        /// The file's name, for the evidence.
         by: String,
     },
     /// → cancelled.
@@ -51,38 +51,39 @@ pub enum Op {
     Reopen {
         /// Which item.
         item: ItemRef,
-        /// Begins it at once.
+        /// Starts the item at once.
         start: bool,
     },
-    /// Says what an item waits for.
+    /// Makes an item wait.
     Wait {
         /// Which item.
         item: ItemRef,
-        /// The person or event.
+        /// The person or event that it waits for.
         on: String,
     },
-    /// The wait is over.
+    /// Ends the wait.
     Resume(ItemRef),
-    /// Changes fields.
+    /// Changes fields of an item.
     Edit {
         /// Which item.
         item: ItemRef,
         /// The new values.
         patch: Box<Patch>,
     },
-    /// Changes places.
+    /// Moves an item to another place on the list.
     Move {
         /// Which item.
         item: ItemRef,
-        /// Where to.
+        /// The new place.
         to: Place,
     },
     /// Takes an item off the list; its number and history stay.
     Supersede(ItemRef),
-    /// The whole list that an agent keeps, reconciled with what is there. What it lacks leaves if it
-    /// came from such a list; what was put there in another way stays.
+    /// Reconciles the plan with the whole list that an agent keeps. Items that are missing from the
+    /// list are superseded if they came from such a list; items that were added in another way
+    /// stay.
     Replace(Vec<ListEntry>),
-    /// The same for somebody who means all of it: whatever the list lacks leaves.
+    /// Like [`Self::Replace`], but every item that is missing from the list is superseded.
     ReplaceAll(Vec<ListEntry>),
     /// Adds a piece of evidence.
     Prove {
@@ -91,26 +92,27 @@ pub enum Op {
         /// The evidence.
         evidence: Box<Evidence>,
     },
-    /// The turn was let go with these items open.
+    /// Marks the items with which a turn was allowed to end.
     Park(Vec<Number>),
     /// Changes the plan's own fields.
     Plan(Box<PlanPatch>),
 }
 
-/// How a caller points at an item.
+/// How a caller names an item.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ItemRef {
     /// By its number.
     Number(Number),
     /// By its id.
     Id(ItemId),
-    /// By its number, if it has this id too: a store finds it without looking for the id.
+    /// By its number, which must belong to the item with this id. A store finds the row by the
+    /// number.
     Both(Number, ItemId),
     /// By the beginning of its id, in lower case.
     Prefix(String),
-    /// By where it stands now.
+    /// By its current position.
     Position(Position),
-    /// The n-th [`Op::Add`] of this same change, from 1.
+    /// The n-th [`Op::Add`] of the same change, from 1.
     Batch(u32),
 }
 
@@ -132,7 +134,7 @@ impl std::fmt::Display for ItemRef {
     }
 }
 
-/// Where on the list.
+/// A place on the list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Place {
     /// Before all others.
@@ -152,7 +154,7 @@ pub enum Place {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Item`")]
 pub struct NewItem {
-    /// Its id, for a caller that must know it beforehand; else a new one.
+    /// The item's id, if the caller must know it beforehand; otherwise a new id is made.
     pub id: Option<ItemId>,
     pub title: String,
     pub active_form: Option<String>,
@@ -175,13 +177,13 @@ pub struct NewItem {
 }
 
 impl NewItem {
-    /// One with nothing but a title, at the end.
+    /// An item with only a title, at the end of the list.
     pub fn titled(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
     }
 }
 
-/// New values for an item's fields. The outer `None` leaves a field alone.
+/// New values for an item's fields. If the outer `Option` is `None`, the field stays unchanged.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Item`")]
 pub struct Patch {
@@ -193,11 +195,11 @@ pub struct Patch {
     pub owner: Option<Option<String>>,
     pub priority: Option<Option<u32>>,
     pub outcome: Option<Option<String>>,
-    /// Depends on these and on nothing else.
+    /// Replaces all dependencies.
     pub depends_on: Option<Vec<ItemRef>>,
-    /// Depends on these as well.
+    /// Dependencies to add.
     pub after: Vec<ItemRef>,
-    /// Depends on these no more.
+    /// Dependencies to remove.
     pub not_after: Vec<ItemRef>,
     pub parent: Option<Option<ItemRef>>,
     pub check: Option<Option<Check>>,
@@ -206,9 +208,10 @@ pub struct Patch {
     pub retry: Option<Option<u32>>,
     pub timeout: Option<Option<u32>>,
     pub metadata: Option<Option<serde_json::Map<String, serde_json::Value>>>,
-    /// Keys of the metadata that change; the others stay. A null takes its key away.
+    /// Metadata keys to set; other keys stay. A null removes its key.
     pub merge: serde_json::Map<String, serde_json::Value>,
-    /// Where it shall stand: the act that leads there is done, and none if it stands there.
+    /// The new status. The operation that leads to it is applied; nothing happens if the item has
+    /// it already.
     pub status: Option<Status>,
 }
 
@@ -222,24 +225,24 @@ pub struct PlanPatch {
     pub goal: Option<Option<Goal>>,
 }
 
-/// One entry of a whole list.
+/// One entry of a whole-list write.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ListEntry {
-    /// The item that the caller says it is.
+    /// The item that the caller says this entry is.
     pub item: Option<ItemRef>,
     /// What to do.
     pub title: String,
-    /// `None` leaves what is there.
+    /// `None` leaves the item's active form unchanged.
     pub active_form: Option<String>,
-    /// Where it stands.
+    /// The item's status.
     pub status: Status,
-    /// `None` leaves what is there; a blank one ends the wait; [`Self::BLOCKED`] says that it waits,
-    /// but not for what, so that a better word that is there already stays.
+    /// `None` leaves the item's wait unchanged; a blank text ends it. [`Self::BLOCKED`] says that
+    /// the item waits but not for what: a reason that the item already has stays.
     pub waiting_on: Option<String>,
 }
 
 impl ListEntry {
-    /// What an item waits for when its list says no more than that it does.
+    /// The wait reason of an entry whose list only says that it is blocked.
     pub const BLOCKED: &str = "blocked";
 
     /// An entry with a title and a status.
@@ -248,44 +251,63 @@ impl ListEntry {
     }
 }
 
-/// Whether a breach of a rule is refused or kept and marked.
+/// Whether a broken rule causes a refusal or a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Tools and verbs: what breaks a rule is refused.
+    /// For tools and verbs: a change that breaks a rule is refused.
     Enforced,
-    /// Mirrors: what happened is kept, and marked.
+    /// For mirrors: the change has already happened, so it is stored and the item is marked.
     Recorded,
 }
 
-/// Everything that a decision depends on besides the plan and the command.
+/// Everything that a decision depends on besides the plan and the operations.
 #[derive(Clone, Debug)]
 pub struct Ctx {
     /// The time of the change.
     pub now: Timestamp,
     /// Where new ids come from.
     pub ids: IdSource,
-    /// Who asks, for the journal.
+    /// The author of the change, for the journal.
     pub actor: Actor,
-    /// For whom items are started and claimed.
+    /// The worker for whom items are started and claimed.
     pub holder: Holder,
-    /// The attempt under which the worker writes, where it knows it.
+    /// The attempt under which the worker writes, if the worker knows it.
     pub attempt: Option<Attempt>,
-    /// The revision that the caller was last shown, where it writes whole lists from memory.
+    /// The revision that the caller was last shown, if it writes whole lists from memory.
     pub base: Option<Revision>,
-    /// Refuse or record.
+    /// Whether broken rules are refused or recorded.
     pub mode: Mode,
-    /// How much of anything.
+    /// Limits on the sizes of texts and lists.
     pub limits: Limits,
-    /// Processes known to have ended. What has ended stays so, hence looking before the change
-    /// is as good as looking during it.
+    /// Processes that have ended. A process that has ended never comes back, so this list may be
+    /// made before the transaction begins.
     pub gone: Vec<Process>,
-    /// A person starts or completes what is blocked all the same. From anybody else it is no word.
+    /// Start or complete blocked items all the same. Only a person may do this; from others it is
+    /// ignored.
     pub anyway: bool,
 }
 
 impl Ctx {
-    /// Most items that may be open at once. The cap keeps agents from flooding a list; a person's own
-    /// list is as long as the person likes.
+    /// The context of a change by an agent of this name, with enforced rules and the default limits. Set the
+    /// fields for a person, or for anything else that differs.
+    pub fn new(worker: impl Into<String>, now: Timestamp, ids: IdSource) -> Self {
+        let worker = worker.into();
+        Self {
+            now,
+            ids,
+            actor: Actor::agent(worker.clone()),
+            holder: Holder::named(worker),
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: Limits::default(),
+            gone: Vec::new(),
+            anyway: false,
+        }
+    }
+
+    /// The maximum number of open items, if there is one. It keeps agents from flooding a list. A
+    /// person's own list has no maximum.
     pub fn most_open(&self) -> Option<u32> {
         match self.actor.kind {
             ActorKind::Agent => Some(self.limits.open_items),

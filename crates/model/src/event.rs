@@ -1,8 +1,8 @@
-//! What happened to a plan: the journal's words, how they apply, and how they are taken back.
+//! Events: the effects of a change on a plan, and how to apply and undo them.
 //!
-//! Events carry what was and what is, so that a plan can be replayed from its journal, a change can
-//! be undone, and a reader needs nothing else to tell the story. They are stored: a variant or field
-//! may be added, never changed.
+//! An event contains the old and the new values. So a plan can be rebuilt from its journal, a
+//! change can be undone, and the journal can be read without the plan. Events are stored: variants
+//! and fields may be added, never changed.
 
 use std::collections::BTreeSet;
 
@@ -12,66 +12,68 @@ use serde::{Deserialize, Serialize};
 use crate::goal::Goal;
 use crate::id::{Attempt, Number, Position};
 use crate::item::{Check, Claim, Evidence, Item, Mark, Run, Status};
-use crate::plan::{End, Plan, Rules};
+use crate::plan::{End, Rules};
+use crate::slice::Slice;
 
-/// One thing that happened.
+/// One event of a change.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A new item, at its position; those behind it moved up.
+    /// A new item was inserted at its position; the positions after it went up by one.
     Added {
-        /// As it was made.
+        /// The item as it was added.
         item: Box<Item>,
     },
     /// Fields of an item changed.
     Changed {
         /// Which item.
         number: Number,
-        /// In one word.
+        /// Why they changed.
         what: What,
-        /// Field by field.
+        /// The changed fields.
         deltas: Vec<Delta>,
     },
-    /// An item changed places; those between moved by one.
+    /// An item was moved; the positions between `from` and `to` changed by one.
     Moved {
         /// Which item.
         number: Number,
-        /// Where it was.
+        /// The old position.
         from: Position,
-        /// Where it is.
+        /// The new position.
         to: Position,
     },
-    /// An item left the list; those behind it moved up.
+    /// An item was superseded, so it is no longer on the list; the positions after it went down by
+    /// one.
     Superseded {
         /// Which item.
         number: Number,
-        /// Where it was.
+        /// Its last position.
         from: Position,
-        /// When.
+        /// When it was superseded.
         at: Timestamp,
     },
-    /// A superseded item came back; those behind it moved down.
+    /// A superseded item is on the list again; the positions after it went up by one.
     Restored {
         /// Which item.
         number: Number,
-        /// Where it is.
+        /// Its new position.
         to: Position,
         /// When it had been superseded.
         superseded_at: Timestamp,
     },
     /// The plan's own fields changed.
     PlanChanged {
-        /// Field by field.
+        /// The changed fields.
         deltas: Vec<PlanDelta>,
     },
-    /// A person had texts erased: of one item, or of the whole plan.
+    /// A person erased the texts of one item, or of the whole plan.
     Forgotten {
-        /// Which item; `None` for all.
+        /// Which item; `None` for the whole plan.
         number: Option<Number>,
     },
 }
 
-/// What kind of change it was, for people who read the journal.
+/// Why the fields of an item changed: the verb that `punchlist log` prints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are the words that `log` prints")]
@@ -89,12 +91,12 @@ pub enum What {
     Evidence,
     Parked,
     Undone,
-    /// Nobody knows: what was stored of it cannot be read.
+    /// The stored event cannot be parsed, so its kind is unknown.
     Unreadable,
 }
 
 impl What {
-    /// The word in a log line.
+    /// The words in a line of `punchlist log`, before the item.
     pub fn word(self) -> &'static str {
         match self {
             Self::Started => "started",
@@ -110,7 +112,7 @@ impl What {
             Self::Evidence => "added evidence to",
             Self::Parked => "parked",
             Self::Undone => "undid a change of",
-            Self::Unreadable => "did what cannot be read any more to",
+            Self::Unreadable => "made an unreadable change to",
         }
     }
 }
@@ -122,12 +124,12 @@ macro_rules! deltas {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
-        #[expect(missing_docs, reason = "each variant is a field, before and after")]
+        #[expect(missing_docs, reason = "each variant is a field, with its old and new value")]
         pub enum $delta {
             $($variant { before: $type, after: $type },)*
         }
 
-        /// Which field a change is of.
+        /// The fields that a delta can be about.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[expect(missing_docs, reason = "each variant is a field")]
         pub enum $field_enum {
@@ -135,17 +137,17 @@ macro_rules! deltas {
         }
 
         impl $delta {
-            /// Which field it is of.
+            /// The field that changed.
             pub fn field(&self) -> $field_enum {
                 match self { $(Self::$variant { .. } => $field_enum::$variant,)* }
             }
 
-            /// Puts the new value in place.
+            /// Sets the new value.
             pub fn apply(&self, owner: &mut $owner) {
                 match self { $(Self::$variant { after, .. } => owner.$field = after.clone(),)* }
             }
 
-            /// The change back.
+            /// The delta that undoes this one.
             pub fn inverse(&self) -> Self {
                 match self {
                     $(Self::$variant { before, after } => {
@@ -154,7 +156,7 @@ macro_rules! deltas {
                 }
             }
 
-            /// Every field in which two values differ.
+            /// The deltas of all fields in which `old` and `new` differ.
             pub fn between(old: &$owner, new: &$owner) -> Vec<Self> {
                 let mut deltas = Vec::new();
                 $(if old.$field != new.$field {
@@ -177,7 +179,7 @@ macro_rules! deltas {
 }
 
 deltas! {
-    /// One field of an item, before and after.
+    /// A changed field of an item, with its old and new value.
     Delta of Item, named by Field {
         Title title: String,
         ActiveForm active_form: Option<String>,
@@ -207,8 +209,8 @@ deltas! {
 }
 
 deltas! {
-    /// One field of a plan, before and after.
-    PlanDelta of Plan, named by PlanField {
+    /// A changed field of a plan, with its old and new value.
+    PlanDelta of Slice, named by PlanField {
         Title title: String,
         Name name: Option<String>,
         Rules rules: Rules,
@@ -217,11 +219,11 @@ deltas! {
     }
 }
 
-/// What a forgotten text is replaced by.
+/// The text that replaces a text that `forget` erased.
 pub const TOMBSTONE: &str = "[forgotten]";
 
 impl Event {
-    /// The item that it is about, if it is about one.
+    /// The item that the event is about, if there is one.
     pub fn number(&self) -> Option<Number> {
         match self {
             Self::Added { item } => Some(item.number),
@@ -235,11 +237,13 @@ impl Event {
     }
 }
 
-impl Plan {
-    /// Applies one decided event. Cannot fail: whatever could was refused by [`crate::decide()`].
+impl Slice {
+    /// Applies an event that [`crate::decide()`] returned. This cannot fail, because `decide` has
+    /// refused invalid changes.
     ///
-    /// On a slice, items that are not loaded are passed over; the header is always right. Counts
-    /// saturate: a journal from elsewhere may say anything, and is held against its rows afterwards.
+    /// Items that the slice has not loaded are skipped; the header (all fields except the items) is
+    /// always correct. Counters saturate instead of overflowing, because an imported journal may
+    /// contain anything; the import compares the result with the imported plan.
     pub fn evolve(&mut self, event: &Event) {
         match event {
             Event::Added { item } => {
@@ -292,8 +296,9 @@ impl Plan {
         }
     }
 
+    /// Adds `by` to all positions between `from` and `to`.
     fn shift(&mut self, from: Position, to: u32, by: i32) {
-        // What goes to the end moves nobody; long lists are made by that alone.
+        // Fast path: a new last item does not move other items.
         if from.0 > self.placed {
             return;
         }
@@ -307,6 +312,7 @@ impl Plan {
         }
     }
 
+    /// Sets the position of an item, and when it was superseded.
     fn place(&mut self, number: Number, at: Option<Position>, superseded: Option<Timestamp>) {
         if let Some(item) = self.items.get_mut(&number) {
             item.position = at;
@@ -314,6 +320,7 @@ impl Plan {
         }
     }
 
+    /// Erases the texts of one item, or of the whole plan.
     fn forget(&mut self, number: Option<Number>) {
         for item in self.items.values_mut() {
             if number.is_none_or(|number| number == item.number) {
@@ -329,7 +336,7 @@ impl Plan {
 }
 
 impl Item {
-    /// Erases every text that somebody wrote, and keeps the rest.
+    /// Erases all texts of the item; other fields stay.
     pub fn forget(&mut self) {
         TOMBSTONE.clone_into(&mut self.title);
         self.active_form = None;

@@ -1,7 +1,7 @@
-//! Erasing what somebody wrote from the journal.
+//! Erases texts from plans and their journals.
 //!
-//! The one exception to "nothing is deleted", and only at a person's word: texts go, the skeleton of
-//! what happened stays.
+//! This is the only exception to "the journal never loses anything", and only a person may ask for
+//! it. The texts are erased; the record of what happened stays.
 
 use jiff::Timestamp;
 
@@ -10,31 +10,33 @@ use crate::decide::Decision;
 use crate::event::{Delta, Event, PlanDelta, TOMBSTONE, What};
 use crate::id::Number;
 use crate::item::{Item, Status};
-use crate::plan::{End, Plan};
+use crate::plan::End;
 use crate::refusal::{Broken, Refusal};
+use crate::slice::Slice;
 use crate::store::Entry;
 
-/// The number of the item to forget; superseded ones may be forgotten too.
-pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
+/// Resolves the item to forget, which may be superseded.
+pub fn target(plan: &Slice, item: &ItemRef) -> Result<Number, Refusal> {
     let problem = Refusal::one;
     let found = plan.find(item).map_err(problem)?;
     found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
 }
 
-/// What forgetting one item, or all and the plan itself, comes to on the plan. What nobody can read any
-/// more nobody can do: it is cancelled if it was open, and what depends on it is named.
-pub fn decide(plan: &Plan, number: Option<Number>, now: Timestamp) -> Decision {
+/// Decides what forgetting one item, or the whole plan, does to the plan. Nobody can work on an
+/// item without a text, so open items are cancelled, with warnings about the items that depend on
+/// them.
+pub fn decide(plan: &Slice, number: Option<Number>, now: Timestamp) -> Decision {
     let mut draft = plan.clone();
     let mut decision = Decision::default();
-    let mut apply = |draft: &mut Plan, event: Event| {
+    let mut apply = |draft: &mut Slice, event: Event| {
         draft.evolve(&event);
         decision.events.push(event);
     };
-    // First the texts, so that none of them stands in what follows.
+    // Erases the texts first, so that the following events contain none.
     apply(&mut draft, Event::Forgotten { number });
-    let is_meant = |it: &&Item| number.is_none_or(|number| it.number == number);
+    let is_target = |it: &&Item| number.is_none_or(|number| it.number == number);
     let open: Vec<Item> =
-        draft.items.values().filter(|it| it.is_open()).filter(is_meant).cloned().collect();
+        draft.items.values().filter(|it| it.is_open()).filter(is_target).cloned().collect();
     for old in &open {
         let mut new = old.clone();
         new.close(Status::Cancelled, now);
@@ -55,7 +57,7 @@ pub fn decide(plan: &Plan, number: Option<Number>, now: Timestamp) -> Decision {
     decision
 }
 
-/// Takes the texts of one item, or of all and the plan itself, out of a journal entry.
+/// Erases the texts of one item, or of the whole plan, from a journal entry.
 pub fn scrub(entry: &mut Entry, number: Option<Number>) {
     for event in &mut entry.events {
         match event {

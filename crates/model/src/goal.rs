@@ -1,9 +1,9 @@
-//! What a list is for, and how a list that is settled stands towards that.
+//! The goal of a plan, and whether it is reached.
 //!
-//! A goal is accepted by items of the plan, or, where it names none, by somebody's word. Whether it is
-//! reached is derived from the plan each time that somebody asks; only a word that was given is kept, and
-//! what was given up while the goal stood. It must not word anything, nor look at files: what is stale is
-//! the caller's to know.
+//! Acceptance items decide whether a goal is reached; if it names none, a statement by a person or
+//! an agent does. The result is derived from the plan each time. Stored are only the statement and
+//! the items that were given up since the goal was set. This module writes no messages and reads no
+//! files: the caller says which evidence is stale.
 
 use std::collections::BTreeSet;
 
@@ -15,27 +15,28 @@ use crate::event::{Delta, Event, PlanDelta};
 use crate::id::Number;
 use crate::item::{Level, Status, Verification};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
-/// What a drained list is held against.
+/// What a plan is for.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Goal {
     /// What must be true in the end.
     pub statement: String,
-    /// Items that the goal is accepted by.
+    /// The acceptance items: the goal is reached when they are.
     pub acceptance: BTreeSet<Number>,
-    /// What it may cost.
+    /// What the goal may cost.
     pub budget: Budget,
-    /// Since when the statement stands.
+    /// When the statement was set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-    /// What was cancelled, or dropped while it was open, since then: items at the top, and those that the
-    /// goal is accepted by.
+    /// Items that were cancelled, or dropped while open, since then: top-level items and acceptance
+    /// items.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub given_up: BTreeSet<Number>,
-    /// Somebody's word that it is met.
+    /// A person's or agent's statement that the goal is met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Met>,
-    /// What kind of author it has. Where that is not known it is taken for a person's.
+    /// Who set the goal. If unknown, it counts as a person's goal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<ActorKind>,
 }
@@ -49,25 +50,25 @@ pub struct Budget {
     pub minutes: Option<u32>,
 }
 
-/// A word that a goal is met.
+/// A statement that a goal is met.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Met {
-    /// When it was given.
+    /// When it was made.
     pub at: Timestamp,
-    /// By whom.
+    /// Who made it.
     pub by: String,
-    /// What it is worth: a person's is an approval, anybody else's a claim.
+    /// Its level: a person's statement is an approval, any other is a report.
     pub level: Level,
 }
 
 /// Whether a plan has reached its goal.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reached {
-    /// Items are open: it is too early to say.
+    /// Items are open, so it is too early to say.
     NotYet,
-    /// No item is open, and this is in the way.
+    /// No item is open, but this is missing.
     No(Vec<Missing>),
-    /// It has.
+    /// The goal is reached.
     Yes,
 }
 
@@ -76,18 +77,18 @@ pub enum Reached {
 pub enum Missing {
     /// This item was cancelled, or dropped while it was open.
     GivenUp(Number),
-    /// What speaks for this item is not there yet, or is stale: its check is to be run.
+    /// The evidence for this item is missing or stale: its check must run.
     Unchecked(Number),
     /// The check of this item failed.
     Failed(Number),
-    /// A person is to approve this item.
+    /// A person must approve this item.
     Unapproved(Number),
-    /// The goal names no items, and nobody has said that it is met.
+    /// The goal has no acceptance items, and nobody has stated that it is met.
     Word,
 }
 
 impl Missing {
-    /// The item that it is about, if it is about one.
+    /// The item that is missing something, if there is one.
     pub fn number(self) -> Option<Number> {
         match self {
             Self::GivenUp(number)
@@ -98,8 +99,9 @@ impl Missing {
         }
     }
 
-    /// Whether an agent that wants to stop can do something about it that an open item would not ask of
-    /// it anyway. A check that is owed holds it like an open item; an approval is a person's to give.
+    /// Whether an agent that wants to stop can do something about it. A missing check is not among
+    /// these, because the item already holds the turn; an approval is not, because only a person
+    /// can give it.
     pub fn is_for_agents(self) -> bool {
         match self {
             Self::GivenUp(_) | Self::Word => true,
@@ -109,7 +111,7 @@ impl Missing {
 }
 
 impl Plan {
-    /// Whether the plan has reached its goal; `None` if it has none. Only a whole plan can answer.
+    /// Whether the plan has reached its goal; `None` if it has no goal.
     pub fn reached(&self, stale: &BTreeSet<Number>) -> Option<Reached> {
         let goal = self.goal.as_ref()?;
         if self.open > 0 || self.next_number <= Number(1) {
@@ -126,8 +128,8 @@ impl Plan {
         Some(if missing.is_empty() { Reached::Yes } else { Reached::No(missing) })
     }
 
-    /// Whether a word of this worth settles that the goal is met: where items decide, only a person's;
-    /// else what the plan demands of its items.
+    /// Whether a statement of this level is enough to meet the goal. If the goal has acceptance
+    /// items, only a person's approval is; otherwise the level that the plan demands of its items.
     pub fn is_word_enough(&self, level: Option<Level>) -> bool {
         let Some(goal) = &self.goal else { return false };
         let demanded = if goal.acceptance.is_empty() {
@@ -140,7 +142,7 @@ impl Plan {
 
     fn missing(&self, number: Number, stale: &BTreeSet<Number>) -> Option<Missing> {
         let Some(item) = self.get(number) else { return Some(Missing::GivenUp(number)) };
-        // What was done and has left the list since was done all the same.
+        // A completed item counts even if it has left the list since.
         if item.status != Status::Completed {
             return Some(Missing::GivenUp(number));
         }
@@ -159,8 +161,7 @@ impl Plan {
         }
     }
 
-    /// The minutes since the goal was set; of a plan without open items, up to when the last was closed.
-    /// Whole ones: what has begun is not over.
+    /// Whole minutes since the goal was set. If no item is open, only up to the last completion.
     pub fn minutes_spent(&self, now: Timestamp) -> Option<u64> {
         let from = self.goal.as_ref()?.since.unwrap_or(self.created_at);
         let last = || self.items.values().filter_map(|it| it.completed_at).max();
@@ -168,15 +169,18 @@ impl Plan {
         Some(u64::try_from(until.duration_since(from).as_secs() / 60).unwrap_or(0))
     }
 
-    /// Whether the goal has cost more minutes than it may. Turns and tokens are not counted here.
+    /// Whether the goal has taken more minutes than its budget. Turns and tokens are not counted
+    /// here.
     pub fn is_over_budget(&self, now: Timestamp) -> bool {
         let most = self.goal.as_ref().and_then(|it| it.budget.minutes);
         let spent = self.minutes_spent(now);
         most.zip(spent).is_some_and(|(most, spent)| spent > u64::from(most))
     }
+}
 
-    /// What these events did to the scope of the goal, as an event: what was given up, and what was taken
-    /// up again. `None` if that is as it was.
+impl Slice {
+    /// The change of the goal's `given_up` items that follows from these events, as an event.
+    /// `None` if nothing changes.
     pub(crate) fn rescoped(&self, events: &[Event]) -> Option<Event> {
         let before = self.goal.as_ref()?;
         let mut after = before.clone();
@@ -188,7 +192,7 @@ impl Plan {
                 Event::Changed { deltas, .. } => {
                     deltas.iter().rev().find_map(status).map(|it| it == Status::Cancelled)
                 }
-                // What was done or cancelled before it left is no news.
+                // An item that was closed before it left the list was not given up.
                 Event::Superseded { .. } => is_open.then_some(true),
                 Event::Restored { .. } => is_open.then_some(false),
                 Event::Added { .. }
@@ -211,17 +215,17 @@ impl Plan {
 }
 
 impl Goal {
-    /// The goal that a caller wants in the place of this one. What happened while it stood is not the
-    /// caller's to say; and a word was given for what the goal said then.
+    /// The new goal, if a caller sets `wanted`. The caller cannot set what happened since the goal
+    /// was set, and a new statement or new acceptance items clear `met`.
     pub(crate) fn set(before: Option<&Self>, wanted: &Self, now: Timestamp, by: ActorKind) -> Self {
         let mut goal = wanted.clone();
-        let kept = before.filter(|it| it.says(&goal));
+        let kept = before.filter(|it| it.asks_for_same(&goal));
         goal.author = kept.map_or(Some(by), |it| it.author);
         if let Some(met) = &mut goal.met
             && before.and_then(|it| it.met.as_ref()) != Some(met)
             && by != ActorKind::Person
         {
-            // Nobody approves but a person.
+            // Only a person can approve.
             met.level = Level::Reported;
         }
         let same = before.filter(|it| it.statement == goal.statement);
@@ -233,18 +237,18 @@ impl Goal {
         goal
     }
 
-    /// Whether another asks for the same.
-    fn says(&self, other: &Self) -> bool {
+    /// Whether both goals ask for the same.
+    fn asks_for_same(&self, other: &Self) -> bool {
         let ask = |it: &Self| (it.statement.clone(), it.acceptance.clone(), it.budget);
         ask(self) == ask(other)
     }
 
-    /// Whether it is a person's and would not be so any more with another in its place, or with none:
-    /// what it asks for, and the person's own word that it is met. Anybody may say that it is met.
-    pub(crate) fn is_taken_by(&self, other: Option<&Self>) -> bool {
+    /// Whether `other` (or no goal) would override a person's goal: what it asks for, or the
+    /// person's approval. Stating that a goal is met does not override it.
+    pub(crate) fn is_overridden_by(&self, other: Option<&Self>) -> bool {
         let approved = self.met.as_ref().filter(|it| it.level == Level::Approved);
         let keeps = |other: &Self| {
-            self.says(other) && (approved.is_none() || other.met.as_ref() == approved)
+            self.asks_for_same(other) && (approved.is_none() || other.met.as_ref() == approved)
         };
         self.author != Some(ActorKind::Agent) && !other.is_some_and(keeps)
     }
@@ -254,8 +258,8 @@ fn status(delta: &Delta) -> Option<Status> {
     if let Delta::Status { after, .. } = delta { Some(*after) } else { None }
 }
 
-/// Whether a change of a goal is one of its scope alone: the engine's doing, which follows from what
-/// happened to items.
+/// Whether a change of the goal affects only `given_up`. Such a change follows from changes of
+/// items.
 pub(crate) fn is_rescoping(delta: &PlanDelta) -> bool {
     let PlanDelta::Goal { before: Some(before), after: Some(after) } = delta else { return false };
     let without = |goal: &Goal| Goal { given_up: BTreeSet::new(), ..goal.clone() };

@@ -1,7 +1,7 @@
-//! Names for things: ids, numbers, positions, revisions.
+//! Ids, numbers, positions, revisions.
 //!
-//! Each is a type of its own, so that a function that takes two of them cannot be given them in the
-//! wrong order. Nothing here draws random numbers or looks at a clock: [`IdSource`] carries both.
+//! Each is a type of its own, so that two of them cannot be passed in the wrong order. Nothing here
+//! uses a clock or random numbers: the caller supplies both in [`IdSource`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -18,11 +18,11 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
-            /// An id that nothing has.
+            /// An id that is never used.
             pub const NIL: Self = Self(Uuid::nil());
 
-            /// The short form that people see and type: the tail, because a UUIDv7 begins with the
-            /// time and neighbours would look alike.
+            /// The short form that people see and type. It is the end of the id: a UUIDv7 begins
+            /// with the time, so ids of the same time begin alike.
             pub fn short(&self) -> String {
                 let text = self.0.simple().to_string();
                 text[text.len() - 4..].to_owned()
@@ -45,17 +45,17 @@ macro_rules! uuid_id {
 }
 
 uuid_id! {
-    /// A plan.
+    /// The id of a plan.
     PlanId
 }
 
 uuid_id! {
-    /// An item, for ever and across plans.
+    /// The id of an item, unique across plans.
     ItemId
 }
 
 impl PlanId {
-    /// Another id, for a caller whose id is another plan's.
+    /// Another id, if this one is already taken by another plan.
     #[must_use]
     pub fn next(self) -> Self {
         Self(Uuid::from_u128(self.0.as_u128().wrapping_add(1)))
@@ -63,29 +63,30 @@ impl PlanId {
 }
 
 impl ItemId {
-    /// The id of the item of a plan that somebody else knows by a name: always the same (UUIDv5).
+    /// The id of an item that an external program knows by a name. The same name always gives the
+    /// same id (UUIDv5).
     pub fn named(plan: PlanId, name: &str) -> Self {
         Self(Uuid::new_v5(&plan.0, name.as_bytes()))
     }
 }
 
 uuid_id! {
-    /// A write: repeated under the same id, it happens once.
+    /// The id of a write. A repeated write with the same id changes nothing.
     WriteId
 }
 
 uuid_id! {
-    /// A run: one process that works calls off.
+    /// The id of a run.
     RunId
 }
 
 uuid_id! {
-    /// A question to a person.
+    /// The id of a question to a person.
     QuestionId
 }
 
 uuid_id! {
-    /// A message that waits for an agent.
+    /// The id of a message that waits for an agent.
     MessageId
 }
 
@@ -114,42 +115,43 @@ macro_rules! count {
 }
 
 count! {
-    /// An item's number in its plan: counts up from 1, is never reused, is what people type.
+    /// An item's number in its plan. Numbers count up from 1 and are never reused. People type
+    /// them.
     Number(u32)
 }
 count! {
-    /// An item's place in its plan, from 1, without gaps. Order only: it changes when others move.
+    /// An item's position in its plan, from 1, without gaps. It changes when other items move.
     Position(u32)
 }
 count! {
-    /// How often a plan has changed.
+    /// The number of changes that a plan has had.
     Revision(u64)
 }
 count! {
-    /// How often an item has been claimed. A write under an older attempt is refused.
+    /// How often an item was claimed. A write under an older attempt is refused.
     Attempt(u32)
 }
 
 impl Attempt {
-    /// Whether it has never been claimed.
+    /// Whether the item was never claimed.
     pub fn is_none(&self) -> bool {
         self.0 == 0
     }
 }
 
-/// Where new ids come from: a time and a random number, both given by the caller.
+/// The source of new ids: a time and random bytes, both supplied by the caller.
 ///
 /// The n-th id of a source is always the same, so a decision can be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdSource {
-    /// Goes into the leading bits, so that ids sort by age.
+    /// The first bits of each id, so that ids sort by age.
     pub at: Timestamp,
-    /// Fills the rest.
+    /// The other bits.
     pub random: [u8; 10],
 }
 
 impl IdSource {
-    /// A source.
+    /// A source with this time and these random bytes.
     pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
         Self { at, random }
     }
@@ -159,11 +161,11 @@ impl IdSource {
         Self::new(at, [seed; 10])
     }
 
-    /// The n-th id. Ids of one source ascend with `n`.
+    /// The n-th id. Ids of one source increase with `n`.
     pub fn nth(&self, n: u32) -> Uuid {
         let millis = u64::try_from(self.at.as_millisecond()).unwrap_or(0);
-        // The counter takes the highest random bits, around the fixed version and variant bits: it
-        // keeps a batch in order and apart.
+        // The counter replaces the highest random bits, around the fixed version and variant bits.
+        // So the ids of a batch differ and are in order.
         let mut bytes = self.random;
         let start = u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]);
         let count = start.wrapping_add(n);
@@ -173,8 +175,8 @@ impl IdSource {
         uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
     }
 
-    /// The id of a new item. It differs for every number, so that a source may be used for several changes
-    /// of one plan.
+    /// The id of a new item. It depends on the number, so that one source can serve several changes
+    /// of a plan.
     pub fn item(&self, number: Number) -> ItemId {
         ItemId(self.nth(number.0))
     }
@@ -184,14 +186,14 @@ impl IdSource {
         PlanId(self.nth(PLAN))
     }
 
-    /// The id of the write that leads to a revision.
+    /// The id of the write that leads to `revision`.
     pub fn write(&self, revision: Revision) -> WriteId {
         let revision = u32::try_from(revision.0 & 0x3f_ffff).unwrap_or_default();
         WriteId(self.nth(WRITE + revision))
     }
 }
 
-/// Where plans and writes begin among the ids of a source: beyond any number of an item.
+/// Where the ids of plans and writes begin, beyond the number of any item.
 const PLAN: u32 = 0x40_0000;
 const WRITE: u32 = 0x80_0000;
 

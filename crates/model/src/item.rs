@@ -1,7 +1,7 @@
-//! One item of a plan, and the values that its fields take.
+//! One item of a plan, and the types of its fields.
 //!
-//! Plain data. What may become of it is in [`mod@crate::decide`]; what follows from it (ready, blocked,
-//! verification) is computed in [`crate::plan`] and never stored.
+//! Plain data. The rules are in [`mod@crate::decide`]. What is derived from an item (ready,
+//! blocked, verification) is computed in [`crate::plan`] and never stored.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,37 +13,37 @@ use serde::{Deserialize, Serialize};
 use crate::actor::{Holder, Process};
 use crate::id::{Attempt, ItemId, Number, Position};
 
-/// The key of an item's metadata under which a run keeps what it knows of the plan file: where it lies, and
-/// with that where the item's commands run. Nobody else sets or removes it.
+/// The metadata key under which a run stores the item's plan file and its directory, in which the
+/// item's commands run. Callers can neither set nor remove it.
 pub const RESERVED: &str = "plan_file";
 
-/// What the engine knows of one thing to do.
+/// One thing to do.
 ///
-/// Written down, a field that says nothing is left out: most of them do, and the journal has each new
-/// item. What was written with all of them reads the same.
+/// Empty fields are left out when an item is serialised, because the journal contains every new
+/// item. JSON with all fields reads the same.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are the specification's own names, explained there")]
 pub struct Item {
     pub id: ItemId,
     pub number: Number,
-    /// `None` once superseded: the number stays, the place goes.
+    /// `None` once the item is superseded; its number stays.
     pub position: Option<Position>,
     /// What to do, in the imperative.
     pub title: String,
-    /// The same in the present continuous, shown while in progress.
+    /// The title in the present continuous, shown while the item is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub completion_criteria: String,
-    /// Who should do it.
+    /// Which type of agent should do the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     pub status: Status,
-    /// 0 comes first; an item without one comes after all that have one.
+    /// 0 comes first; items without a priority come last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,27 +59,27 @@ pub struct Item {
     pub check: Option<Check>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
-    /// A person must say yes before `run` runs.
+    /// A person must approve before `run` starts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approve: bool,
-    /// How often `run` may be tried again by itself.
+    /// How often a failed `run` may be retried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<u32>,
-    /// Seconds after which `run` is ended.
+    /// The timeout of `run`, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
-    /// The last attempt number that was given out; survives release.
+    /// The number of the last attempt. It survives a release.
     #[serde(default, skip_serializing_if = "Attempt::is_none")]
     pub attempt: Attempt,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub marks: BTreeSet<Mark>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
-    /// An agent's own whole list has brought it, so the next one may take it away.
+    /// The item came from a whole-list write of an agent, so the next such write may supersede it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_list: bool,
     pub created_at: Timestamp,
@@ -92,18 +92,18 @@ pub struct Item {
 }
 
 impl Item {
-    /// What an item waits for whose completion only lacks a person's approval. That it is given ends the wait.
+    /// The wait reason of an item that lacks only a person's approval. The approval ends the wait.
     pub const APPROVAL: &str = "a person's approval";
 
-    /// The key of the metadata of an item that was under way when the run that did it was ended from outside.
-    /// Nobody knows how far it came. It stays until the item is done again, completed or cancelled.
+    /// The metadata key of an item whose run was killed while it executed. Nobody knows how far it
+    /// came. The key stays until the item runs again, is completed or is cancelled.
     pub const INTERRUPTED: &str = "interrupted";
 
-    /// The key of the metadata of an entry of a list that a worker keeps for itself under the item that it
-    /// does. It names the worker.
+    /// The metadata key of an item on a worker's own list, under the item that the worker does. The
+    /// value is the worker's name.
     pub const WORKER: &str = "worker";
 
-    /// A pending item with nothing but a title.
+    /// A pending item with only a title.
     pub fn new(id: ItemId, number: Number, title: impl Into<String>, at: Timestamp) -> Self {
         Self {
             id,
@@ -139,27 +139,27 @@ impl Item {
         }
     }
 
-    /// Whether it has been replaced and is only history now.
+    /// Whether the item has left the list and is only history.
     pub fn is_superseded(&self) -> bool {
         self.superseded_at.is_some()
     }
 
-    /// Whether a run that did it was ended from outside, and nothing has settled since what came of it.
+    /// Whether the item's run was killed, and the item has not been run again or closed since.
     pub fn is_interrupted(&self) -> bool {
         self.metadata.as_ref().is_some_and(|it| it.contains_key(Self::INTERRUPTED))
     }
 
-    /// Whether it stands on a list that a worker keeps for itself, and is nothing that the plan asks for.
+    /// Whether the item is on a worker's own list and not part of the plan itself.
     pub fn is_workers(&self) -> bool {
         self.metadata.as_ref().is_some_and(|it| it.contains_key(Self::WORKER))
     }
 
-    /// Whether work on it is left: pending or in progress, and still on the list.
+    /// Whether work is left: pending or in progress, and still on the list.
     pub fn is_open(&self) -> bool {
         self.status.is_open() && !self.is_superseded()
     }
 
-    /// What to show for it now: the active form while it is in progress, else the title.
+    /// The text to show: the active form while in progress, otherwise the title.
     pub fn label(&self) -> &str {
         match (self.status, &self.active_form) {
             (Status::InProgress, Some(active)) if !active.trim().is_empty() => active,
@@ -167,19 +167,19 @@ impl Item {
         }
     }
 
-    /// The strongest evidence that it has and that did not fail.
+    /// The strongest evidence that the item has; failed checks do not count.
     pub fn evidence_level(&self) -> Option<Level> {
         self.evidence.iter().filter(|it| it.passed()).map(|it| it.level).max()
     }
 }
 
-/// Where an item stands.
+/// The status of an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     /// Not begun.
     Pending,
-    /// Somebody is at it.
+    /// A worker is working on it.
     InProgress,
     /// Done.
     Completed,
@@ -188,7 +188,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// All of them, in their natural order.
+    /// All statuses, in their natural order.
     pub const ALL: [Self; 4] = [Self::Pending, Self::InProgress, Self::Completed, Self::Cancelled];
 
     /// Whether work is left.
@@ -196,7 +196,7 @@ impl Status {
         matches!(self, Self::Pending | Self::InProgress)
     }
 
-    /// The name in stores, JSON and messages.
+    /// The name in the store, in JSON and in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -221,7 +221,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// A word that is no status.
+/// A text that is no status.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown status {0:?}: use pending, in_progress, completed or cancelled")]
 pub struct UnknownStatus(pub String);
@@ -236,22 +236,22 @@ impl FromStr for Status {
     }
 }
 
-/// Who wrote a command down. The engine runs outside the agent's sandbox, so it matters.
+/// Who wrote a command. It matters because Punchlist runs commands outside the agent's sandbox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Typed by a person, or standing in a file that a person named: trusted.
+    /// A person typed it, or it is in a file that a person named: trusted.
     Person,
-    /// From an agent or a mirror: runs only under the user's own policy rule.
+    /// An agent or a mirror wrote it: it runs only if a policy rule of the user allows it.
     Agent,
 }
 
-/// A command that shows whether an item is really done.
+/// A command that shows whether an item is done.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Check {
     /// The shell command; exit 0 means passed.
     pub command: String,
-    /// Globs of the files that it speaks for: when they change, the evidence is stale.
+    /// Globs of the files that the check speaks for. When they change, the evidence is stale.
     pub covers: Vec<String>,
     /// Who wrote it.
     pub origin: Origin,
@@ -266,21 +266,21 @@ pub struct Run {
     pub origin: Origin,
 }
 
-/// How much a piece of evidence is worth, from weak to strong.
+/// The levels of evidence, from weak to strong.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Whoever did it said so.
+    /// The worker said so.
     #[serde(alias = "claimed")]
     Reported,
-    /// The engine ran the item's check.
+    /// Punchlist ran the item's check.
     Checked,
-    /// A person said so.
+    /// A person approved it.
     Approved,
 }
 
 impl Level {
-    /// The name on every face.
+    /// The name in the store, in JSON and in views.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Reported => "reported",
@@ -293,18 +293,18 @@ impl Level {
 /// Why an item is believed to be done.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Evidence {
-    /// How much it is worth.
+    /// The level.
     pub level: Level,
     /// When it was recorded.
     pub at: Timestamp,
     /// Who recorded it.
     pub by: String,
-    /// What the engine saw, for `checked`.
+    /// The run of the check, for `checked`.
     pub run: Option<CheckRun>,
 }
 
 impl Evidence {
-    /// Whether it speaks for the item rather than against it.
+    /// Whether it is evidence for the item, not against it.
     pub fn passed(&self) -> bool {
         self.run.as_ref().is_none_or(|run| run.exit_code == Some(0))
     }
@@ -313,15 +313,15 @@ impl Evidence {
 /// One run of a check.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CheckRun {
-    /// What was run.
+    /// The command that ran.
     pub command: String,
-    /// How it ended; `None` if it was killed.
+    /// The exit code; `None` if the check was killed.
     pub exit_code: Option<i32>,
-    /// SHA-256 of its output.
+    /// SHA-256 of the output.
     pub output_digest: String,
-    /// What the covered files were.
+    /// The covered files at that time.
     pub covered: Vec<CoveredFile>,
-    /// Where it ran.
+    /// The worktree in which the check ran.
     pub worktree: String,
 }
 
@@ -336,70 +336,70 @@ pub struct CoveredFile {
     pub inode: u64,
 }
 
-/// A lease on an item.
+/// A worker's claim on an item.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Claim {
-    /// Who holds it.
+    /// Who holds the claim.
     pub holder: Holder,
-    /// Which claim of this item it is; a late writer is recognised by an older one.
+    /// The number of this claim. It exposes writes under an older claim.
     pub attempt: Attempt,
-    /// When others may take it, unless renewed.
+    /// When the lease expires, unless it is renewed.
     pub expires_at: Timestamp,
 }
 
 impl Claim {
-    /// Whether it no longer protects its holder: the lease is over, or the process is among those that
-    /// are `gone`.
+    /// Whether the claim no longer protects its holder: the lease has expired, or the process is in
+    /// `gone`.
     pub fn has_lapsed(&self, now: Timestamp, gone: &[Process]) -> bool {
         self.expires_at <= now || self.holder.process.as_ref().is_some_and(|it| gone.contains(it))
     }
 }
 
-/// What a recorded change broke, kept beside what happened.
+/// Which rule a recorded change broke. Stored with the item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
-    /// Begun while another was in progress.
+    /// Started while another item was in progress.
     TwoInProgress,
     /// The title was blank.
     EmptyTitle,
-    /// A text was longer, or the list fuller, than the limits allow.
+    /// A text was too long, or the list had too many open items.
     OverLimit,
-    /// A move that the transition table does not have.
+    /// A transition that the transition table does not have.
     IllegalTransition,
-    /// Completed while a child was open.
+    /// Completed while a sub-item was open.
     OpenChild,
-    /// Begun or completed while something that it depends on was not completed.
+    /// Started or completed while a dependency was not completed.
     Blocked,
-    /// Completed without the verification that was required.
+    /// Completed without the required verification.
     Unverified,
-    /// A dependency or parent that could not be: unknown, circular, foreign.
+    /// A dependency or parent that cannot be: unknown, circular, or of another plan.
     BadLink,
-    /// Written while another worker held it.
+    /// Written while another worker held the item.
     HeldByOther,
-    /// Written over somebody else's change that the writer had not seen.
+    /// Overwrote a change of somebody else that the writer had not seen.
     Conflict,
-    /// A NUL was taken out of a text.
+    /// A NUL was removed from a text.
     NulRemoved,
-    /// Part of it cannot be read any more from where it is stored.
+    /// Part of the stored item cannot be read.
     Unreadable,
-    /// The governor let the turn end with this item open; it holds no stop until it changes.
+    /// The governor let a turn end with this item open. It holds no further stop until it changes.
     Parked,
 }
 
-/// What evidence says of an item, derived.
+/// The verification of an item, derived from its evidence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verification {
-    /// Nothing is asked for.
+    /// No evidence is required.
     None,
-    /// Something is asked for and nothing is there.
+    /// Evidence is required and missing.
     Required,
-    /// It is there.
+    /// The required evidence is there.
     Passed,
     /// The last check failed.
     Failed,
-    /// It passed, and the files have changed since.
+    /// The check passed, but covered files have changed since.
     Stale,
 }
 

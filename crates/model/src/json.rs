@@ -1,14 +1,14 @@
 //! Limits on how deeply JSON from outside may be nested.
 
-/// How deeply JSON from outside may be nested. Our own words are put around it when it is stored, and a
-/// reader gives up at some depth: what is taken in must always be readable again.
+/// The maximum nesting of JSON from outside. Stored JSON is nested deeper still, and JSON readers
+/// have a limit: whatever is accepted must be readable again.
 pub const DEEPEST: usize = 32;
 
-/// Whether values are nested deeper than is taken in. `above` is how many stand around this one.
+/// Whether a value is nested too deeply. `above` is the number of levels around it.
 pub fn is_too_deep(value: &serde_json::Value, above: usize) -> bool {
-    // Not by calls within calls: how deep it goes is not known yet.
-    let mut waiting = vec![(value, above)];
-    while let Some((value, above)) = waiting.pop() {
+    // A stack instead of recursion: the depth is not known yet.
+    let mut stack = vec![(value, above)];
+    while let Some((value, above)) = stack.pop() {
         let inner: Box<dyn Iterator<Item = &serde_json::Value>> = match value {
             serde_json::Value::Array(values) => Box::new(values.iter()),
             serde_json::Value::Object(fields) => Box::new(fields.values()),
@@ -20,13 +20,13 @@ pub fn is_too_deep(value: &serde_json::Value, above: usize) -> bool {
         if above >= DEEPEST {
             return true;
         }
-        waiting.extend(inner.map(|it| (it, above + 1)));
+        stack.extend(inner.map(|it| (it, above + 1)));
     }
     false
 }
 
-/// The same of a text: whether its brackets go deeper, be it JSON or not. Brackets within strings do not
-/// count.
+/// Whether the brackets of a text are nested too deeply, be it valid JSON or not. Brackets within
+/// strings do not count.
 pub fn is_text_too_deep(text: &[u8]) -> bool {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     for byte in text {
@@ -47,8 +47,7 @@ pub fn is_text_too_deep(text: &[u8]) -> bool {
     false
 }
 
-/// JSON without what is nested deeper than `most` levels: `null` stands in its place. What is left can be
-/// read, however deep it was.
+/// Replaces everything below `most` levels by `null`, so that the rest can be read.
 pub fn cut_deep(text: &[u8], most: usize) -> Vec<u8> {
     let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
     let mut out = Vec::with_capacity(text.len());

@@ -1,22 +1,22 @@
-//! JSON text that others wrote, made ready for serde_json: a surrogate escape that lacks its other half becomes
+//! Prepares JSON text of other programs for serde_json: replaces unpaired surrogate escapes by
 //! U+FFFD.
 //!
-//! JavaScript cuts texts between the two halves of an emoji and writes what is left as `"\ud83d"`. That is
-//! legal JSON, but no text, and serde_json refuses the whole message for it. Whatever reads JSON that an
-//! agent wrote (streams, hooks, MCP) calls [`replace_lone_surrogates`] first. Nothing else is changed, and no
-//! length.
+//! JavaScript may cut a text between the two halves of an emoji and write the remaining half as
+//! `"\ud83d"`. The JSON grammar allows that, but serde_json refuses the whole message. Code that
+//! reads JSON of an agent (streams, hooks, MCP) calls [`replace_lone_surrogates`] first. Nothing
+//! else changes, and the length stays the same.
 
 use std::borrow::Cow;
 
 use memchr::{memchr, memmem};
 
-/// What stands for a half that has lost the other.
+/// What replaces an unpaired surrogate escape. It has the same length.
 const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
-/// The same JSON with U+FFFD for each half that stands alone. Bytes that are no JSON stay as they are.
+/// Replaces each unpaired surrogate escape by U+FFFD. Bytes that are not JSON stay unchanged.
 pub fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
-    let has_any = [b"\\ud", b"\\uD"].into_iter().any(|it| memmem::find(json, it).is_some());
-    if !has_any {
+    let is_surrogate = |at: usize| matches!(json.get(at + 2), Some(b'd' | b'D'));
+    if !memmem::find_iter(json, b"\\u").any(is_surrogate) {
         return Cow::Borrowed(json);
     }
     let mut mended: Option<Vec<u8>> = None;
@@ -24,7 +24,7 @@ pub fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     while let Some(found) = json.get(at..).and_then(|it| memchr(b'\\', it)) {
         at += found;
         let Some(unit) = unit(json, at) else {
-            // Another escape, or none: a backslash always belongs to what follows it.
+            // Another escape: skip the backslash and the character after it.
             at += 2;
             continue;
         };
@@ -45,7 +45,7 @@ pub fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
     mended.map_or(Cow::Borrowed(json), Cow::Owned)
 }
 
-/// The UTF-16 unit that is written here as `\uXXXX`.
+/// The UTF-16 unit of the escape `\uXXXX` at `at`.
 fn unit(json: &[u8], at: usize) -> Option<u32> {
     let [b'\\', b'u', digits @ ..] = json.get(at..at + 6)? else { return None };
     digits.iter().try_fold(0, |unit, digit| {

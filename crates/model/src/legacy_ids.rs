@@ -1,7 +1,7 @@
-//! The ids that plans had up to schema 6: a hash of what the plan was made for.
+//! The plan ids of schema 6 and earlier: a hash of what the plan was made for.
 //!
-//! New plans have UUIDv7 ids and are found by [`crate::MadeFor`]. This hash is used for one thing: finding
-//! a plan that an older version made, once. Then what it was made for is recorded with the plan.
+//! New plans have UUIDv7 ids and are found by [`crate::MadeFor`]. The hash only serves to find a
+//! plan of an older version once. Then the plan's `made_for` is recorded.
 
 #[expect(
     deprecated,
@@ -13,7 +13,7 @@ use crate::id::PlanId;
 use crate::plan::MadeFor;
 use crate::store::AttachmentKey;
 
-/// The id that an older version gave to the plan that was made for this.
+/// The id that older versions gave to the plan that was made for `made_for`.
 pub fn plan_id(made_for: &MadeFor) -> PlanId {
     match made_for {
         MadeFor::Project(project) => hashed(project),

@@ -1,12 +1,12 @@
-//! What is true: plans, items, rules, events, and what any store must promise.
+//! Plans, items, rules and events, and the contract of a store.
 //!
-//! Pure: no clock, no I/O, no async, no random numbers. Commands come in, events or a refusal go
-//! out; a store runs the same three steps inside its own transaction (load, [`decide::decide`],
-//! write), so no store contains a rule.
+//! Pure: no clock, no I/O, no async, no random numbers. Operations go in; events or a refusal come
+//! out. A store loads, calls [`decide::decide`] and writes, in one transaction, so no store
+//! contains a rule.
 //!
-//! Reading order: [`item`] and [`plan`] are the data, [`command`] what may be asked, [`event`] what
-//! happened, [`mod@decide`] the rules between them, [`refusal`] what is said when the answer is no.
-//! [`call`] is what stores keep of work under way.
+//! Reading order: [`item`], [`mod@slice`] and [`plan`] are the data, [`command`] the operations, [`event`] what
+//! happened, [`mod@decide`] the rules, [`refusal`] the reasons of a refusal. [`call`] has the
+//! records of work in progress.
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +32,7 @@ pub mod refusal;
 pub mod remind;
 pub mod row_changes;
 pub mod session;
+pub mod slice;
 pub mod store;
 pub mod undo;
 
@@ -49,11 +50,12 @@ pub use limits::Limits;
 pub use plan::{End, MadeFor, Plan, Progress, Rules};
 pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
 pub use session::{Session, SessionKey};
+pub use slice::Slice;
 
-/// The clock's type, so that other crates need not name the library behind it.
+/// The type of points in time, so that other crates need not name `jiff`.
 pub use jiff::Timestamp;
 
-// The example names this crate as others do.
+// The example is compiled as a test and uses this crate by its public name.
 #[cfg(test)]
 extern crate self as punchlist_model;
 #[cfg(test)]

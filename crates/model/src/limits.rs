@@ -1,19 +1,19 @@
-//! How much of anything: configuration, with the specification's defaults.
+//! Limits on sizes, with their defaults. The user can configure them.
 
 use serde::{Deserialize, Serialize};
 
-/// Limits that a decision is held to.
+/// The limits that a decision applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Limits {
-    /// Most open items in a plan; a dialect may have its own.
+    /// Maximum of open items in a plan; a dialect may have its own.
     pub open_items: u32,
-    /// Longest title and active form, in characters.
+    /// Maximum length of a title or active form, in characters.
     pub title: u32,
-    /// Longest context, criteria, outcome and other text, in characters.
+    /// Maximum length of context, criteria, outcome and other texts, in characters.
     pub text: u32,
-    /// How long a claim lasts without a write of its holder, in seconds.
+    /// The lease of a claim, in seconds.
     pub lease_seconds: u32,
-    /// `plan.max_in_progress`, for plans that do not say themselves.
+    /// `plan.max_in_progress`, for plans without a rule of their own.
     pub max_in_progress: Option<u32>,
 }
 

@@ -2,51 +2,52 @@
 //!
 //! Large plans must not be loaded whole for every change. A store asks [`Needs::of`] what to load,
 //! loads that slice and the items in progress, and decides on it. Deciding on the slice and on the
-//! whole plan give the same answer; a property test holds them together.
+//! whole plan gives the same result; a property test checks this.
 
 use std::collections::BTreeSet;
 
 use crate::command::{ItemRef, Op, Place};
 use crate::id::Number;
 use crate::plan::Plan;
+use crate::slice::Slice;
 
 /// What to load besides the header and the items in progress.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Needs {
-    /// Everything; the rest is then of no interest.
+    /// The whole plan; the other fields are then ignored.
     pub whole: bool,
-    /// The next ready item, and of each of the others what it directly depends on and what is under it.
+    /// The next ready item; and for the items in `items`, their direct dependencies and sub-items.
     pub next: bool,
-    /// These items, with what is around them.
+    /// These items and the items around them.
     pub items: Vec<Reach>,
 }
 
-/// An item and how far to look around it.
+/// An item, and which items around it to load.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reach {
     /// Which item.
     pub item: ItemRef,
-    /// What is around it.
+    /// Which items around it.
     pub around: Vec<Around>,
 }
 
-/// What may be around an item.
+/// Items around an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Around {
-    /// What it depends on.
+    /// Its direct dependencies.
     Dependencies,
-    /// What it depends on, and what that depends on, and so on.
+    /// Its dependencies, their dependencies, and so on.
     AllDependencies,
-    /// What depends on it.
+    /// The items that depend on it.
     Dependants,
-    /// What is directly under it.
+    /// Its direct sub-items.
     Children,
-    /// What it is under, up to the top.
+    /// Its parent, the parent's parent, and so on.
     Ancestors,
 }
 
 impl Around {
-    /// Whether it goes on from what it finds.
+    /// Whether it continues from the items that it finds.
     pub fn is_transitive(self) -> bool {
         match self {
             Self::AllDependencies | Self::Ancestors => true,
@@ -56,7 +57,7 @@ impl Around {
 }
 
 impl Needs {
-    /// Only the header and what is in progress.
+    /// Only the header and the items in progress.
     pub fn header() -> Self {
         Self::default()
     }
@@ -71,14 +72,15 @@ impl Needs {
         let mut needs = Self::default();
         let mut shifted = false;
         for op in ops {
-            let known = needs.items.len();
+            let before = needs.items.len();
             needs.add(op);
-            // What stands at a position after an earlier step has shifted it, a store cannot know.
+            // A store cannot know which item is at a position after an earlier operation has moved
+            // items.
             let by_position = |reach: &Reach| matches!(reach.item, ItemRef::Position(_));
-            needs.whole |= shifted && needs.items.iter().skip(known).any(by_position);
+            needs.whole |= shifted && needs.items.iter().skip(before).any(by_position);
             shifted |= shifts(op);
         }
-        // What an earlier step makes ready is not the store's to foresee.
+        // A store cannot know which item an earlier operation makes ready.
         needs.whole |= needs.next && ops.len() > 1;
         needs
     }
@@ -97,7 +99,7 @@ impl Needs {
             Op::Complete { item, with_children: false, .. } | Op::Tick { item, .. } => {
                 self.reach(item, &[Dependencies, Children, Ancestors]);
             }
-            // Everything under it, and what that depends on.
+            // These need everything under the item, and its dependencies.
             Op::Complete { with_children: true, .. } | Op::Replace(_) | Op::ReplaceAll(_) => {
                 self.whole = true;
             }
@@ -150,7 +152,7 @@ impl Needs {
     }
 }
 
-/// Whether a step changes the positions of items that it does not name.
+/// Whether an operation changes the positions of items that it does not name.
 fn shifts(op: &Op) -> bool {
     match op {
         Op::Add(new) => new.place != Place::Back,
@@ -172,14 +174,16 @@ fn shifts(op: &Op) -> bool {
 }
 
 impl Plan {
-    /// The part of a whole plan that `needs` names: what a store that loads slices must load.
-    pub fn slice(&self, needs: &Needs) -> Self {
+    /// The slice of a whole plan that `needs` describes. A store that loads slices must load the
+    /// same.
+    pub fn slice(&self, needs: &Needs) -> Slice {
         if needs.whole {
-            return self.clone();
+            return self.clone().into();
         }
+        let next = self.next_ready().filter(|_| needs.next).map(|item| item.number);
         let mut keep: BTreeSet<Number> = self.in_progress().map(|item| item.number).collect();
         for reach in &needs.items {
-            for number in self.meant(&reach.item) {
+            for number in self.matching(&reach.item) {
                 keep.insert(number);
                 for around in &reach.around {
                     self.around(number, *around, &mut keep);
@@ -191,28 +195,14 @@ impl Plan {
                 self.around(number, Around::Dependencies, &mut keep);
                 self.around(number, Around::Children, &mut keep);
             }
-            // Nothing that it depends on is in its way, so what that is need not be known.
-            keep.extend(self.next_ready().map(|item| item.number));
+            // A ready item has no open dependency, so its dependencies are not needed.
+            keep.extend(next);
         }
         let items = self.items.iter().filter(|(number, _)| keep.contains(number));
-        Self { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }
+        Slice { items: items.map(|(n, item)| (*n, item.clone())).collect(), next, ..self.header() }
     }
 
-    /// The plan without its items: what every slice has.
-    #[must_use]
-    pub fn header(&self) -> Self {
-        Self {
-            items: std::collections::BTreeMap::new(),
-            project: self.project.clone(),
-            name: self.name.clone(),
-            made_for: self.made_for.clone(),
-            title: self.title.clone(),
-            goal: self.goal.clone(),
-            ..*self
-        }
-    }
-
-    fn meant(&self, item: &ItemRef) -> Vec<Number> {
+    fn matching(&self, item: &ItemRef) -> Vec<Number> {
         match self.find(item) {
             Ok(found) => found.into_iter().collect(),
             Err(crate::refusal::Broken::Ambiguous { candidates, .. }) => candidates,
@@ -221,20 +211,20 @@ impl Plan {
     }
 
     fn around(&self, number: Number, around: Around, keep: &mut BTreeSet<Number>) {
-        // Not `keep`: what another reach has kept may not have been followed from there.
-        let mut seen = BTreeSet::from([number]);
-        let mut waiting = vec![number];
-        while let Some(number) = waiting.pop() {
-            for next in self.beside(number, around) {
+        // A separate set, because `keep` may contain items whose neighbours were not visited.
+        let mut visited = BTreeSet::from([number]);
+        let mut stack = vec![number];
+        while let Some(number) = stack.pop() {
+            for next in self.neighbours(number, around) {
                 keep.insert(next);
-                if around.is_transitive() && seen.insert(next) {
-                    waiting.push(next);
+                if around.is_transitive() && visited.insert(next) {
+                    stack.push(next);
                 }
             }
         }
     }
 
-    fn beside(&self, number: Number, around: Around) -> Vec<Number> {
+    fn neighbours(&self, number: Number, around: Around) -> Vec<Number> {
         let Some(item) = self.get(number) else { return Vec::new() };
         let all = self.items.values();
         match around {

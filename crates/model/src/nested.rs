@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Item, Number, Plan};
 
-/// Deeper levels are shown at this one; nobody can follow more, and indents must stay bounded.
+/// The deepest indent. Deeper items are shown at this level.
 const DEEPEST: usize = 16;
 
 impl Plan {
-    /// The items on the list, each followed by those under it, with their depth.
+    /// The items on the list, each followed by its sub-items, with their depth.
     ///
-    /// An item whose parent is not on the list stands at the top level, and so does the first of a ring
-    /// of parents: every listed item comes exactly once, whatever a mirror has recorded.
+    /// An item whose parent is not on the list is at the top level, and so is the first item of a
+    /// cycle of parents. Every item on the list occurs exactly once, whatever a mirror has
+    /// recorded.
     pub fn nested(&self) -> Vec<(usize, &Item)> {
         let listed = self.listed();
         if listed.iter().all(|item| item.parent.is_none()) {
@@ -25,18 +26,18 @@ impl Plan {
             under.entry(parent(item)).or_default().push(item);
         }
         let mut order = Vec::with_capacity(listed.len());
-        let mut seen = BTreeSet::new();
+        let mut visited = BTreeSet::new();
         let tops = under.get(&None).cloned().unwrap_or_default();
-        // Whatever no top level leads to is in a ring; it comes after the rest.
+        // Items that no top-level item leads to are in a cycle; they come last.
         for top in tops.into_iter().chain(listed.iter().copied()) {
-            let mut waiting = vec![(0, top)];
-            while let Some((depth, item)) = waiting.pop() {
-                if !seen.insert(item.number) {
+            let mut stack = vec![(0, top)];
+            while let Some((depth, item)) = stack.pop() {
+                if !visited.insert(item.number) {
                     continue;
                 }
                 order.push((depth, item));
                 let children = under.get(&Some(item.number)).into_iter().flatten();
-                waiting.extend(children.rev().map(|child| ((depth + 1).min(DEEPEST), *child)));
+                stack.extend(children.rev().map(|child| ((depth + 1).min(DEEPEST), *child)));
             }
         }
         order

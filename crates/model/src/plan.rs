@@ -1,62 +1,52 @@
-//! A plan: its header, its items, and what follows from them.
+//! A plan: a list with all its items, and what is derived from them.
 //!
-//! A [`Plan`] may be a *slice*: the header is always whole, `items` may hold only those that a
-//! decision needs (see [`crate::needs`]). So the header carries the counts that rules ask for, and
-//! nothing in a decision may count `items` instead.
+//! A [`Plan`] has all items. A decision needs only a [`Slice`] of it. Every plan is also a slice, but a slice
+//! becomes a plan only if a store has loaded all items into it. Views take a plan, so no view can mistake a
+//! part of the items for all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::goal::Goal;
-use crate::id::{Number, PlanId, Position, Revision};
-use crate::item::{Item, Level, Status, Verification};
+use crate::id::{Number, PlanId};
+use crate::item::{Item, Level, Status};
+use crate::slice::Slice;
 use crate::store::AttachmentKey;
 
-/// A durable list of things to do, and what is known of them.
+/// A durable list of items, with its rules, revision and goal. Its fields are those of [`Slice`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct Plan {
-    /// Which plan.
-    pub id: PlanId,
-    /// The project's root directory, as text: all worktrees of a repository share one.
-    pub project: String,
-    /// How people call it, unique in the project.
-    pub name: Option<String>,
-    /// What it was made for: the plan is found by it.
-    pub made_for: Option<MadeFor>,
-    /// What it is about.
-    pub title: String,
-    /// Goes up by one with each change.
-    pub revision: Revision,
-    /// What holds here beyond the common rules.
-    pub rules: Rules,
-    /// What the list is for.
-    pub goal: Option<Box<Goal>>,
-    /// How the last turn left it.
-    pub end: End,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-    /// The number that the next new item gets.
-    pub next_number: Number,
-    /// How many items have a position.
-    pub placed: u32,
-    /// How many items are open.
-    pub open: u32,
-    /// The items by number: all of them, or a slice.
-    pub items: BTreeMap<Number, Item>,
+pub struct Plan(Slice);
+
+impl Deref for Plan {
+    type Target = Slice;
+
+    fn deref(&self) -> &Slice {
+        &self.0
+    }
 }
 
-/// What a plan was made for. At most one plan of a store was made for the same.
+impl DerefMut for Plan {
+    fn deref_mut(&mut self) -> &mut Slice {
+        &mut self.0
+    }
+}
+
+impl From<Plan> for Slice {
+    fn from(plan: Plan) -> Self {
+        plan.0
+    }
+}
+
+/// What a plan was made for. A store has at most one plan for each value.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum MadeFor {
-    /// A project: its own plan, which verbs work on where nothing else is named.
+    /// A project: its default plan, which verbs use if no other is named.
     Project(String),
     /// A plan file, by its real path.
     File(String),
-    /// A conversation: the plan that it began with.
+    /// A conversation: the plan that it started with.
     Conversation(AttachmentKey),
 }
 
@@ -64,20 +54,20 @@ pub enum MadeFor {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Rules {
-    /// Most items in progress at once in the plan; without it, one per worker.
+    /// Maximum of items in progress in the plan; if `None`, one per worker.
     pub max_in_progress: Option<u32>,
-    /// The evidence that an item needs to count as done.
+    /// The evidence that an item needs to be completed.
     pub demand: Option<Level>,
-    /// Put away: overviews leave it out. Nothing else follows from it.
+    /// Archived: overviews leave the plan out. It has no other effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
 
-/// How a plan stands as a whole.
+/// The state of a plan as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// Work is left, or none was ever put down.
+    /// Work is left, or there never was any.
     #[default]
     Open,
     /// Every item is completed or cancelled.
@@ -106,19 +96,19 @@ impl End {
     }
 }
 
-/// How far a plan has come, counted in its leaves; see [`Plan::leaves`].
+/// How much of a plan is done, counted in its leaves; see [`Plan::leaves`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Progress {
     pub completed: u32,
     pub total: u32,
-    /// Rounded; 0 when there is nothing to do, and 100 only when nothing is open.
+    /// Rounded. 0 if there is nothing to do; 100 only if nothing is open.
     pub percent: u32,
 }
 
 impl Progress {
-    /// From the two counts, and whether anything is open that may not be among them: an item with a command
-    /// of its own, say, under which everything is done.
+    /// Progress from the two counts. `is_open` says whether any item is open, even one that is not
+    /// a leaf, such as an item with a command whose sub-items are all done.
     pub fn of(completed: u32, total: u32, is_open: bool) -> Self {
         let (done, all) = (u64::from(completed), u64::from(total));
         let rounded = (done * 200 + all).checked_div(all * 2).unwrap_or(0);
@@ -135,128 +125,21 @@ impl Progress {
 impl Plan {
     /// An empty plan at revision 0.
     pub fn new(id: PlanId, project: impl Into<String>, at: Timestamp) -> Self {
-        Self {
-            id,
-            project: project.into(),
-            name: None,
-            made_for: None,
-            title: String::new(),
-            revision: Revision(0),
-            rules: Rules::default(),
-            goal: None,
-            end: End::Open,
-            created_at: at,
-            updated_at: at,
-            next_number: Number(1),
-            placed: 0,
-            open: 0,
-            items: BTreeMap::new(),
-        }
+        Self::from_all(Slice::new(id, project, at))
     }
 
-    /// The item with that number, superseded ones included.
-    pub fn get(&self, number: Number) -> Option<&Item> {
-        self.items.get(&number)
+    /// Makes a plan from a slice that has all items. For stores, which know whether it has.
+    pub fn from_all(slice: Slice) -> Self {
+        Self(Slice { is_whole: true, ..slice })
     }
 
-    /// The items on the list, in order.
-    pub fn listed(&self) -> Vec<&Item> {
-        let mut items: Vec<&Item> = self.items.values().filter(|it| !it.is_superseded()).collect();
-        items.sort_by_key(|it| it.position);
-        items
-    }
-
-    /// The item at a position.
-    pub fn at(&self, position: Position) -> Option<&Item> {
-        self.items.values().find(|it| it.position == Some(position))
-    }
-
-    /// The items in progress, in order.
-    pub fn in_progress(&self) -> impl Iterator<Item = &Item> {
-        self.items.values().filter(|it| it.status == Status::InProgress && !it.is_superseded())
-    }
-
-    /// The items directly under one, in order.
-    pub fn children(&self, parent: Number) -> Vec<&Item> {
-        let mut items: Vec<&Item> = self
-            .items
-            .values()
-            .filter(|it| it.parent == Some(parent) && !it.is_superseded())
-            .collect();
-        items.sort_by_key(|it| it.position);
-        items
-    }
-
-    /// The dependencies that keep an item from being ready: open or cancelled ones.
-    ///
-    /// What was superseded is history and blocks nothing.
-    pub fn blockers<'a>(&'a self, item: &'a Item) -> impl Iterator<Item = &'a Item> {
-        item.depends_on
-            .iter()
-            .filter_map(|number| self.get(*number))
-            .filter(|dep| dep.status != Status::Completed && !dep.is_superseded())
-    }
-
-    /// A dependency is open or cancelled.
-    pub fn is_blocked(&self, item: &Item) -> bool {
-        item.is_open() && self.blockers(item).next().is_some()
-    }
-
-    /// Pending, dependencies completed, no open item under it, not waiting.
-    pub fn is_ready(&self, item: &Item) -> bool {
-        let is_over = |it: &Item| it.parent == Some(item.number) && it.is_open();
-        self.could_begin(item) && !self.items.values().any(is_over)
-    }
-
-    /// Whether nothing but an open item under it can be in its way.
-    fn could_begin(&self, item: &Item) -> bool {
-        item.status == Status::Pending
-            && !item.is_superseded()
-            && item.waiting_on.is_none()
-            && self.blockers(item).next().is_none()
-    }
-
-    /// The same for who asks of many: `parents` is [`Self::open_parents`].
-    pub fn is_ready_among(&self, item: &Item, parents: &BTreeSet<Number>) -> bool {
-        self.could_begin(item) && !parents.contains(&item.number)
-    }
-
-    /// The items that have an open one under them.
-    pub fn open_parents(&self) -> BTreeSet<Number> {
-        self.items.values().filter(|it| it.is_open()).filter_map(|it| it.parent).collect()
-    }
-
-    /// Of the ready items, the one with the lowest priority, then position.
+    /// The ready item with the lowest priority number, then the lowest position.
     pub fn next_ready(&self) -> Option<&Item> {
-        let parents = self.open_parents();
-        self.items
-            .values()
-            .filter(|it| self.is_ready_among(it, &parents))
-            .min_by_key(|it| (it.priority.unwrap_or(u32::MAX), it.position))
+        self.next_ready_of(self.items.values())
     }
 
-    /// The evidence that an item needs to count as done, beyond the agent's word.
-    pub fn demanded(&self, item: &Item) -> Option<Level> {
-        let by_check = item.check.is_some().then_some(Level::Checked);
-        by_check.max(self.rules.demand).filter(|level| *level > Level::Reported)
-    }
-
-    /// What evidence says of an item. `stale` is the caller's to know: it has looked at the files.
-    pub fn verification(&self, item: &Item, stale: bool) -> Verification {
-        let Some(demanded) = self.demanded(item) else { return Verification::None };
-        // The newest word counts: a check that failed after an earlier pass is a failure, and
-        // a person's approval after a failed check settles it.
-        match item.evidence.iter().rfind(|it| it.level > Level::Reported) {
-            None => Verification::Required,
-            Some(last) if !last.passed() => Verification::Failed,
-            Some(last) if stale && last.level == Level::Checked => Verification::Stale,
-            Some(_) if item.evidence_level() >= Some(demanded) => Verification::Passed,
-            Some(_) => Verification::Required,
-        }
-    }
-
-    /// The items that progress counts: those that no other one is under, of all that are neither cancelled
-    /// nor superseded. What a worker has on a list of its own is no item of the plan.
+    /// The items that progress counts: those without sub-items, neither cancelled nor superseded.
+    /// Items on a worker's own list do not count.
     pub fn leaves(&self) -> BTreeSet<Number> {
         let counts = |item: &&Item| {
             !item.is_superseded() && item.status != Status::Cancelled && !item.is_workers()
@@ -266,7 +149,7 @@ impl Plan {
         counted().map(|it| it.number).filter(|it| !above.contains(it)).collect()
     }
 
-    /// How far it has come.
+    /// How much of the plan is done.
     pub fn progress(&self) -> Progress {
         let leaves = self.leaves();
         let is_done = |it: &Number| self.get(*it).is_some_and(|it| it.status == Status::Completed);
@@ -276,14 +159,9 @@ impl Plan {
         Progress::of(count(done), count(leaves.len()), is_open)
     }
 
-    /// The end of the list, where the next item would go.
-    pub fn back(&self) -> Position {
-        Position(self.placed.saturating_add(1))
-    }
-
-    /// The list without the header's counts being believed: what they should be.
+    /// What the counts of the header, `placed` and `open`, should be.
     ///
-    /// For tests and `doctor`; only a whole plan can answer.
+    /// For tests and `doctor`.
     pub fn recount(&self) -> (u32, u32) {
         let placed = self.items.values().filter(|it| it.position.is_some()).count();
         let open = self.items.values().filter(|it| it.is_open()).count();

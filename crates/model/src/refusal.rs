@@ -1,7 +1,7 @@
-//! Why a change may not happen, in words that a person or a model can act on.
+//! Why a change is refused, in words that a person or a model can act on.
 //!
-//! A refusal names every bad entry, the item, its status and what is legal. What to *do* about it
-//! depends on the verbs or tools that the reader has, so hints are made by the faces.
+//! A refusal names every bad entry, the item, its status and what is allowed. What to *do* about it
+//! depends on the verbs or tools that the reader has, so the front ends add the hints.
 
 use std::fmt;
 
@@ -10,26 +10,26 @@ use jiff::Timestamp;
 use crate::id::{Attempt, Number, Revision};
 use crate::item::{Item, Level, Status};
 
-/// All that is wrong with a change. Never empty.
+/// Everything that is wrong with a change. Never empty.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Refusal {
-    /// What is wrong, in the order of the entries.
+    /// The problems, in the order of the entries.
     pub problems: Vec<Problem>,
     /// How many entries the change has.
     pub entries: usize,
 }
 
-/// Most problems that are written out. A refusal of a thousand entries is not read to its end.
+/// Maximum of problems that are written out. Nobody reads a thousand.
 const MOST_PROBLEMS: usize = 100;
 
 impl Refusal {
-    /// Of a change that is one thing, and one thing is wrong with it.
+    /// The refusal of a change with one entry and one problem.
     pub fn one(broken: Broken) -> Self {
         Self { problems: vec![Problem { entry: 0, item: None, broken }], entries: 1 }
     }
 
-    /// The same with every title as `shown` gives it. What makes a text safe to show is the views' to
-    /// know.
+    /// The refusal with every title replaced by `shown(title)`. Views know how to make a text safe
+    /// to show.
     #[must_use]
     pub fn with_titles(mut self, shown: impl Fn(&str) -> String) -> Self {
         for problem in &mut self.problems {
@@ -40,17 +40,17 @@ impl Refusal {
         self
     }
 
-    /// The first thing that is wrong.
+    /// The first problem.
     pub fn first(&self) -> Option<&Problem> {
         self.problems.first()
     }
 
-    /// Whether somebody else's unseen change is among what is wrong.
+    /// Whether one of the problems is a conflict with a change that the caller has not seen.
     pub fn is_conflict(&self) -> bool {
         self.problems.iter().any(|problem| matches!(problem.broken, Broken::Conflict(_)))
     }
 
-    /// Whether all that is wrong is that items were not found.
+    /// Whether all problems are items that were not found.
     pub fn is_not_found(&self) -> bool {
         self.problems
             .iter()
@@ -80,14 +80,14 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// One thing that is wrong.
+/// One problem of a change.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Problem {
     /// Which entry of the change, from 0.
     pub entry: usize,
-    /// The item that it is about, where there is one.
+    /// The item, if there is one.
     pub item: Option<Tag>,
-    /// What rule it breaks.
+    /// The broken rule.
     pub broken: Broken,
 }
 
@@ -106,14 +106,14 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What an item cannot become, what it is, and what is legal. What is closed can become something
-/// else only by being reopened, so that is said with it.
+/// Says which transition is not allowed, the current status, and which statuses are allowed. A
+/// closed item must be reopened first, so the message says that.
 fn illegal(f: &mut fmt::Formatter<'_>, tag: &Tag, to: Status, legal: &[Status]) -> fmt::Result {
     let is = tag.status.words();
     if tag.status == to {
         write!(f, "{tag} is {is} already")?;
     } else if legal.contains(&to) && tag.status.is_open() {
-        write!(f, "{tag} is {is}: only what is closed can be reopened")?;
+        write!(f, "{tag} is {is}: only a closed item can be reopened")?;
     } else if legal.contains(&to) {
         return write!(f, "{tag} is {is}: it can be {} only if it is reopened", to.words());
     } else {
@@ -124,7 +124,7 @@ fn illegal(f: &mut fmt::Formatter<'_>, tag: &Tag, to: Status, legal: &[Status]) 
     write!(f, "; legal now: {}{how}", legal.join(", "))
 }
 
-/// Enough of an item to name it.
+/// An item's number, title and status, for messages.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the fields are those of `Item`")]
 pub struct Tag {
@@ -145,7 +145,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// A title short enough for a message; a refusal must not carry ten megabytes back.
+/// A title cut to the length of a message: a refusal must not repeat ten megabytes.
 struct Brief<'a>(&'a str);
 
 impl fmt::Debug for Brief<'_> {
@@ -154,7 +154,7 @@ impl fmt::Debug for Brief<'_> {
         f.write_str("\"")?;
         let mut letters = self.0.chars();
         for letter in letters.by_ref().take(MOST) {
-            // Joined emoji and the like stay as they are, and so do quotes; what could act is written out.
+            // Only control characters are escaped, so that joined emoji and quotes stay readable.
             if letter.is_control() {
                 write!(f, "{}", letter.escape_default())?;
             } else {
@@ -196,18 +196,18 @@ pub enum Broken {
     Conflict(Box<Sides>),
 }
 
-/// The two sides of a conflict.
+/// Both sides of a conflict.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sides {
-    /// Which field.
+    /// The field.
     pub field: &'static str,
-    /// What the caller sent.
+    /// The caller's value.
     pub yours: String,
-    /// What it is now.
+    /// The current value.
     pub theirs: String,
-    /// Who made it so.
+    /// Who set the current value.
     pub by: String,
-    /// In which revision.
+    /// The revision that set it.
     pub revision: Revision,
 }
 
@@ -226,7 +226,7 @@ impl fmt::Display for Sides {
 }
 
 impl Broken {
-    /// The other items that it is about.
+    /// The other items that the rule is about.
     fn others(&mut self) -> &mut [Tag] {
         match self {
             Self::AlreadyInProgress { holder: other, .. }
@@ -257,12 +257,12 @@ impl Broken {
         }
     }
 
-    /// What is done to an item that gets to a status.
+    /// The participle for reaching a status: "started", "completed".
     pub fn made(to: Status) -> &'static str {
         if to == Status::InProgress { "started" } else { to.words() }
     }
 
-    /// What an item depends on, each with what it is.
+    /// Writes the dependencies that block an item, each with its status.
     fn list_blockers(f: &mut fmt::Formatter<'_>, by: &[Tag]) -> fmt::Result {
         const MOST: usize = 5;
         for (n, tag) in by.iter().take(MOST).enumerate() {
@@ -275,7 +275,7 @@ impl Broken {
         }
     }
 
-    /// The text that is wrong, and what is wrong with it, where nothing but that text is.
+    /// The field and what is wrong with its text, if the rule is about one text.
     fn of_field(&self) -> Option<(&'static str, String)> {
         if let Self::TooLong { field, length, most } = self {
             return Some((field, format!("has {length} characters; at most {most} are allowed")));
@@ -290,7 +290,7 @@ impl Broken {
         None
     }
 
-    /// Whether its words stand by themselves, rather than go on after the item's name.
+    /// Whether the message is a sentence of its own. If not, it continues after the item's name.
     fn is_sentence(&self) -> bool {
         match self {
             Self::NotFound { .. }
@@ -333,7 +333,7 @@ impl fmt::Display for Broken {
             Self::EmptyTitle { entry } => write!(f, "the title of entry {} is empty", entry + 1),
             Self::EmptyText { field } => write!(f, "needs a {field} that is not empty"),
             Self::PersonsGoal => {
-                f.write_str("the goal is a person's: an agent neither changes nor clears it")
+                f.write_str("a person set the goal: an agent cannot change or clear it")
             }
             Self::PersonsApproval => {
                 f.write_str("cannot be approved by an agent, only by a person")
@@ -413,65 +413,66 @@ fn list(numbers: &[Number], separator: &str) -> String {
     numbers.iter().map(Number::to_string).collect::<Vec<_>>().join(separator)
 }
 
-/// Something that happened and that the caller should know, though nothing was refused.
+/// What the caller should know although nothing was refused.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Warning {
-    /// A whole-list write left out an open item.
+    /// A whole-list write dropped an open item.
     DroppedOpen(Tag),
-    /// Begun or completed although a dependency is not completed.
+    /// Started or completed although a dependency is not completed.
     Blocked {
         /// The item.
         item: Tag,
-        /// What it still depends on.
+        /// The dependencies that are not completed.
         by: Vec<Tag>,
     },
-    /// A parent was cancelled with open items under it.
+    /// An item was cancelled while sub-items were open.
     OpenUnderCancelled {
-        /// The parent.
+        /// The cancelled item.
         item: Tag,
-        /// The open items.
+        /// The open sub-items.
         children: Vec<Tag>,
     },
-    /// Items depend on what was just cancelled: they need a decision.
+    /// Open items depend on the cancelled item: they need a decision.
     DependsOnCancelled {
-        /// What was cancelled.
+        /// The cancelled item.
         item: Tag,
-        /// What depends on it.
+        /// The items that depend on it.
         dependants: Vec<Tag>,
     },
-    /// The list lacks it, and it did not come from such a list: it stays.
+    /// An agent's list lacks this open item, but the item did not come from such a list, so it
+    /// stays.
     NotFromList(Tag),
-    /// Somebody added it since; it stays.
+    /// Somebody else has added this item since; it stays.
     AddedSince {
         /// The item.
         item: Tag,
-        /// Who.
+        /// Who added it.
         by: String,
     },
-    /// Somebody changed it since, and the caller did not; it stays as it is.
+    /// Somebody else has changed this item since, and the caller has not; it stays as it is.
     ChangedSince {
-        /// The item, as it is.
+        /// The item as it is now.
         item: Tag,
-        /// Who.
+        /// Who changed it.
         by: String,
     },
-    /// Somebody took it off the list since; it stays off.
+    /// Somebody else has taken this item off the list since; it stays off.
     RemovedSince {
         /// The item.
         item: Tag,
-        /// Who.
+        /// Who took it off.
         by: String,
     },
-    /// In recorded mode: both changed it, and the later word stands.
+    /// In recorded mode: both changed the item, and the caller's value was stored.
     Conflict {
         /// The item.
         item: Tag,
         /// Both sides.
         sides: Box<Sides>,
     },
-    /// A recorded change named an item that is not there.
+    /// A recorded change named an unknown item.
     Ignored {
-        /// What it named.
+        /// The reference.
         what: String,
     },
 }

@@ -1,11 +1,12 @@
 //! What a change does to the rows of a plan, as data.
 //!
-//! A store keeps one row per item, and one per dependency. [`RowChanges::of`] says which of them are
-//! inserted, updated and deleted when events are applied; the store only executes that. It works on a slice
-//! as well: what the slice does not have moves by whole ranges of positions, or is counted again.
+//! A store keeps one row per item and one per dependency. [`RowChanges::of`] says which rows to
+//! insert, update and delete for a list of events; the store executes that. It also works on a
+//! slice: rows that are not loaded are moved by ranges of positions, and their counts are computed
+//! by the store.
 //!
-//! `unmet` is the one derived column: how many things keep an item from being ready, of what it depends on
-//! and of what is under it. With it the next ready item is found through an index.
+//! `unmet` is the only derived column: the number of dependencies and sub-items that keep an item
+//! from being ready. It lets an index find the next ready item.
 
 use std::collections::BTreeSet;
 
@@ -13,30 +14,30 @@ use crate::event::Event;
 use crate::id::{Number, Position};
 use crate::item::{Item, Status};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
-/// The changes to the rows of one plan. They are executed in the order of the fields.
+/// The changes to the rows of one plan. The store executes them in the order of the fields.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RowChanges {
-    /// Ranges of positions that go up or down by one, in this order.
+    /// Ranges of positions that change by one, in this order.
     pub shifts: Vec<Shift>,
     /// New items.
     pub inserted: Vec<Item>,
-    /// Items of which any column changed, as they are now.
+    /// Items with a changed column, in their new state.
     pub updated: Vec<Item>,
-    /// Dependencies that are gone.
+    /// Removed dependencies.
     pub unlinked: Vec<Link>,
     /// New dependencies.
     pub linked: Vec<Link>,
-    /// Items whose `unmet` is to be counted again.
+    /// Items whose `unmet` must be recomputed.
     pub recounted: BTreeSet<Number>,
-    /// Items that began or ceased to block others: `unmet` of whatever depends on them is to be counted
-    /// again.
+    /// Items that began or ceased to block others: `unmet` of their dependants must be recomputed.
     pub blocking: BTreeSet<Number>,
     /// Whether the plan's own fields changed (name, title, rules, goal, end), not only its counts.
     pub plan_fields: bool,
 }
 
-/// A range of positions that goes up or down by one.
+/// A range of positions that changes by one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shift {
     /// The first position.
@@ -50,19 +51,19 @@ pub struct Shift {
 /// A dependency of one item on another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Link {
-    /// The item that waits.
+    /// The item that depends.
     pub item: Number,
-    /// The item that it waits for.
+    /// The item that it depends on.
     pub on: Number,
 }
 
 impl RowChanges {
-    /// The plan after these events, and what that changes in its rows. `is_whole` says whether `before` has
-    /// all items.
-    pub fn of(before: &Plan, is_whole: bool, events: &[Event]) -> (Plan, Self) {
+    /// The slice after these events, and the changes to the rows of its plan.
+    pub fn of(before: &Slice, events: &[Event]) -> (Slice, Self) {
+        let is_whole = before.is_whole();
         let mut changes = Self::default();
         let mut after = before.clone();
-        // The items that events move. In a slice the ranges have moved the rows of all others.
+        // Items that the events move. In a slice, the shifts move the rows of all others.
         let mut moved = BTreeSet::new();
         for event in events {
             if !is_whole {
@@ -98,7 +99,7 @@ impl RowChanges {
         (after, changes)
     }
 
-    /// The rows of a plan that has none yet.
+    /// All rows of a new plan.
     pub fn of_new(plan: &Plan) -> Self {
         let mut changes = Self::default();
         plan.items.values().for_each(|item| changes.insert(item));
@@ -114,7 +115,7 @@ impl RowChanges {
         self.inserted.push(item.clone());
     }
 
-    /// Notes what follows for links and `unmet` when an item changes.
+    /// Records how a changed item affects dependencies and `unmet`.
     fn count(&mut self, old: &Item, new: &Item) {
         let link = |on: &Number| Link { item: new.number, on: *on };
         if old.depends_on != new.depends_on {
@@ -132,12 +133,12 @@ impl RowChanges {
     }
 }
 
-/// Whether others that depend on an item must wait for it.
+/// Whether the item blocks the items that depend on it.
 fn blocks(item: &Item) -> bool {
     item.status != Status::Completed && !item.is_superseded()
 }
 
-/// The item that must wait until this one is closed.
+/// The parent that must wait until this item is closed.
 fn holds_up(item: &Item) -> Option<Number> {
     item.parent.filter(|_| item.is_open())
 }
@@ -147,7 +148,8 @@ fn is_same_but_for_position(old: &Item, new: &Item) -> bool {
 }
 
 impl Shift {
-    /// What an event does to the positions of other items, with so many `placed` before it.
+    /// How an event shifts the positions of other items. `placed` is the number of positions before
+    /// it.
     fn of(event: &Event, placed: u32) -> Option<Self> {
         let (from, to, by) = match event {
             Event::Added { item } => (item.position?.0, placed, 1),
@@ -190,12 +192,12 @@ mod tests {
     fn a_slice_moves_others_by_a_range_and_a_whole_plan_by_its_rows() {
         let whole = plan((1..=5).map(item));
         let moved = [Event::Moved { number: Number(5), from: Position(5), to: Position(2) }];
-        let (after, changes) = RowChanges::of(&whole, true, &moved);
+        let (after, changes) = RowChanges::of(&whole, &moved);
         let numbers: Vec<u32> = changes.updated.iter().map(|it| it.number.0).collect();
         assert_eq!((changes.shifts.len(), numbers), (0, vec![2, 3, 4, 5]));
         let mut slice = whole.header();
         slice.items.insert(Number(5), item(5));
-        let (part, changes) = RowChanges::of(&slice, false, &moved);
+        let (part, changes) = RowChanges::of(&slice, &moved);
         assert_eq!(changes.shifts, [Shift { from: Position(2), to: Position(4), by: 1 }]);
         assert_eq!(changes.updated, [after.get(Number(5)).unwrap().clone()]);
         assert_eq!(part.get(Number(5)), after.get(Number(5)));
@@ -211,7 +213,7 @@ mod tests {
         assert_eq!(changes.recounted, [Number(1), Number(2)].into());
         let gone =
             [Event::Superseded { number: Number(3), from: Position(3), at: Timestamp::UNIX_EPOCH }];
-        let (_, changes) = RowChanges::of(&new, true, &gone);
+        let (_, changes) = RowChanges::of(&new, &gone);
         assert_eq!(changes.recounted, [Number(1)].into());
         assert_eq!(changes.blocking, [Number(3)].into());
     }

@@ -1,9 +1,9 @@
-//! Sessions of agents: where they run, and what is remembered of them between two hooks.
+//! Sessions of agents: where they run, and their state between two hooks.
 //!
-//! A session attaches to a plan and never owns it; that tie is an [`crate::store::Attachment`]. Here
-//! is the rest: which process it runs in, so that a hook, a tool server and a verb under the same
-//! agent find the same session, and how its gate and its reminders stand. Data and the contract of
-//! its store only; who ends or begins when is found out elsewhere.
+//! A session does not own a plan; it is tied to one by an [`crate::store::Attachment`]. A session
+//! record has the agent's process, so that a hook, an MCP server and a verb under the same agent
+//! find the same session, and the state of the gate and of the reminders. This module has the data
+//! and the contract of the store; other modules find out when a session begins or ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +17,20 @@ use crate::call::CallStore;
 use crate::guard::{Gate, Turn};
 use crate::id::{Number, PlanId, Revision};
 use crate::remind::Watch;
+use crate::store::maintenance::MaintenanceStore;
 use crate::store::{Applied, AttachmentKey, Change, Error, PlanStore, kept};
 
-/// Which session: what the agent is called, and what it calls its session.
+/// A session's key: the agent's name, and the id that the agent gave the session.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct SessionKey {
-    /// Which agent: `claude`, `codex`, `gemini`.
+    /// The agent: `claude`, `codex`, `gemini`.
     pub agent: String,
-    /// The id that it gave its session.
+    /// The session's id.
     pub id: String,
 }
 
 impl SessionKey {
-    /// What the session's attachment in a project is called.
+    /// The key of the session's attachment in a project.
     pub fn attachment(&self, project: &str, sub_agent: &str) -> AttachmentKey {
         AttachmentKey {
             project: project.to_owned(),
@@ -40,8 +41,8 @@ impl SessionKey {
         }
     }
 
-    /// The name that the session, or one of its sub-agents, acts under: the agent, and as much of the id
-    /// that it gave its session as no other session has. Short, since screens show it.
+    /// The name under which the session or one of its sub-agents acts: the agent and a short form
+    /// of the session's id, which views have room for.
     pub fn actor_name(&self, sub_agent: &str) -> String {
         let name = format!("{}:{}", brief(&self.agent), brief(&self.id));
         match sub_agent {
@@ -51,20 +52,20 @@ impl SessionKey {
     }
 }
 
-/// An id as part of a name. Ids come from agents: a short one is what it is, and of any other as much is
-/// taken as tells it from all others.
+/// A short form of an id, for names. A short id stays as it is; a longer one is shortened so that
+/// different ids stay different.
 fn brief(id: &str) -> String {
-    /// The longest id that is shown as it is, in characters.
+    /// The longest id that stays as it is, in characters.
     const SHORT: usize = 20;
     if let Ok(uuid) = Uuid::try_parse(id) {
-        // Its end: the beginning of some is the time, and two that begin together share it.
+        // The end of the UUID: some UUIDs begin with the time, which sessions may share.
         let mut room = Uuid::encode_buffer();
         return uuid.simple().encode_lower(&mut room)[20..].to_owned();
     }
     if id.chars().count() <= SHORT && !id.contains(char::is_control) {
         return id.to_owned();
     }
-    // FNV-1a: ids are not secret, they only have to differ.
+    // FNV-1a. The ids are not secret; their hashes only have to differ.
     let digest = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
@@ -74,32 +75,32 @@ fn brief(id: &str) -> String {
 /// A session, as the store keeps it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Session {
-    /// Which.
+    /// The session's key.
     pub key: SessionKey,
-    /// The project that it works in.
+    /// The project that the session works in.
     pub project: String,
-    /// The directory that it was last seen in.
+    /// The last known working directory.
     pub directory: String,
-    /// The agent's process, where it is known. One process may have had several sessions, one after
-    /// the other; the one that was seen last is its current one.
+    /// The agent's process, if known. A process may have several sessions, one after the other; the
+    /// current one is the one that was seen last.
     pub process: Option<Process>,
-    /// Whether somebody sits before it, where that is known.
+    /// Whether a person uses the session interactively, if known.
     pub interactive: Option<bool>,
-    /// When it was first seen.
+    /// When the session was first seen.
     pub begun_at: Timestamp,
-    /// When it was last seen.
+    /// When the session was last seen.
     pub seen_at: Timestamp,
-    /// When it said that it ended. One that was killed never says so; when somebody comes upon it,
-    /// this is when it was last seen.
+    /// When the session reported its end. A killed session reports none; once that is noticed, this
+    /// is when the session was last seen.
     pub ended_at: Option<Timestamp>,
-    /// How its gate, reminders and mirrored list stand.
+    /// The state of gate, reminders and mirrored list.
     pub memory: Memory,
-    /// How often it was written; 0 before the first time.
+    /// How often the record was written; 0 before the first time.
     pub version: u64,
 }
 
 impl Session {
-    /// A session that is seen for the first time.
+    /// A new session.
     pub fn new(key: SessionKey, project: impl Into<String>, now: Timestamp) -> Self {
         Self {
             key,
@@ -115,27 +116,27 @@ impl Session {
         }
     }
 
-    /// What its attachment is called.
+    /// The key of the session's attachment.
     pub fn attachment(&self) -> AttachmentKey {
         self.key.attachment(&self.project, "")
     }
 
-    /// The name that it, or one of its sub-agents, acts under; `""` is no sub-agent.
+    /// The name under which the session or one of its sub-agents acts; `""` means no sub-agent.
     pub fn actor_name(&self, sub_agent: &str) -> String {
         self.key.actor_name(sub_agent)
     }
 
-    /// The author of what it does.
+    /// The author of the session's changes.
     pub fn actor(&self, sub_agent: &str) -> Actor {
         Actor::agent(self.actor_name(sub_agent))
     }
 
-    /// The holder of what it starts: its name, and the agent's process where that is known.
+    /// The holder of the session's claims: its name and, if known, the agent's process.
     pub fn holder(&self, sub_agent: &str) -> Holder {
         Holder { name: self.actor_name(sub_agent), process: self.process.clone() }
     }
 
-    /// As a store keeps it when it writes it: the next version, times to the millisecond.
+    /// The session as a store writes it: with the next version, and times to the millisecond.
     #[must_use]
     pub fn kept(self) -> Self {
         Self {
@@ -148,64 +149,64 @@ impl Session {
     }
 }
 
-/// What is remembered of a session.
+/// The state of a session between two hooks.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Memory {
-    /// The governor of its current prompt.
+    /// The governor's state for the current prompt.
     pub turn: Turn,
-    /// What the user set for this session alone.
+    /// The user's gate setting for this session.
     pub gate: Option<Gate>,
-    /// Its reminders, and what they cost.
+    /// The state and the costs of reminders.
     pub watch: Watch,
-    /// The agent's own names for mirrored items.
+    /// The items of the mirror, by the agent's own ids.
     pub mirrored: BTreeMap<String, Number>,
-    /// Mirrored before the agent's tool had answered.
+    /// Ids of items that were mirrored before the agent's tool confirmed the write.
     pub unconfirmed: BTreeSet<String>,
-    /// Which kind of tools the list was last written with, as the writer calls it.
+    /// The tools that last wrote the list, as the mirror calls them.
     pub written_with: Option<String>,
-    /// The agent may only plan, where it says so once and not each time.
+    /// Whether the agent is in plan mode, for agents that report only changes of mode.
     pub planning: bool,
-    /// What the user last said before it had a plan, in a line: the plan's title.
+    /// The first line of the user's last prompt before the session had a plan: the plan's title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
-    /// The last that it did was to call a tool that asks the user something.
+    /// Whether the agent's last action was a tool that asks the user something.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub asked: bool,
-    /// Its sub-agents, by their ids.
+    /// The session's sub-agents, by their ids.
     pub sub_agents: BTreeMap<String, SubAgent>,
-    /// The settled list that was last held against its goal: which plan, and as of when.
+    /// The plan and revision for which an unmet goal was last reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held_against: Option<(PlanId, Revision)>,
 }
 
-/// What is remembered of a sub-agent.
+/// The state of a sub-agent.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SubAgent {
-    /// The governor of its run.
+    /// The governor's state for the sub-agent's run.
     pub turn: Turn,
-    /// The items of the session's list that it made or claimed.
+    /// The items of the session's list that the sub-agent added or claimed.
     pub own: BTreeSet<Number>,
 }
 
-/// Which sessions.
+/// Which sessions to return.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SessionFilter {
-    /// Of this project only.
+    /// Only sessions of this project.
     pub project: Option<String>,
-    /// Of one of these processes only.
+    /// Only sessions of one of these processes.
     pub processes: Option<Vec<Process>>,
-    /// Those only that have not said that they ended.
+    /// Only sessions without a recorded end.
     pub running: bool,
-    /// At most so many; `None` means all.
+    /// The maximum number of sessions; `None` means all.
     pub most: Option<u32>,
 }
 
-/// The session that runs in the nearest of these processes, which stand nearest first.
+/// The session of the nearest process. `processes` has the nearest first.
 ///
-/// A process has one session at a time: the one that was seen last, or, if that has said that it
-/// ended, the last that has not.
+/// A process has one session at a time: the one that was seen last among those that have not ended;
+/// if all have ended, the one that was seen last.
 pub fn current<'a>(sessions: &'a [Session], processes: &[Process]) -> Option<&'a Session> {
     processes.iter().find_map(|process| {
         sessions
@@ -215,10 +216,10 @@ pub fn current<'a>(sessions: &'a [Session], processes: &[Process]) -> Option<&'a
     })
 }
 
-/// Those of these sessions that are live, in the same order: they have not said that they ended, and
-/// `is_over`, which has looked at their processes, does not know better.
+/// The live sessions among these, in the same order: those without a recorded end for which
+/// `is_over`, which looks at their processes, is false.
 ///
-/// A session whose process went on to another one is over, whether it said so or not.
+/// A session whose process has started another session is over, even if it did not report its end.
 pub fn live(sessions: &[Session], is_over: impl Fn(&Session) -> bool) -> Vec<&Session> {
     let is_current = |it: &Session| {
         it.process.as_ref().is_none_or(|process| {
@@ -230,39 +231,41 @@ pub fn live(sessions: &[Session], is_over: impl Fn(&Session) -> bool) -> Vec<&Se
     sessions.iter().filter(is_live).collect()
 }
 
-/// What came of writing a session.
+/// The result of writing a session.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Kept {
-    /// It is stored, under this version.
+    /// The session was stored with this version.
     Stored(u64),
-    /// Somebody wrote it since; nothing was stored. `None` if it is not there.
+    /// Somebody else has written the session since; nothing was stored. `None` if it does not
+    /// exist.
     Stale(Option<Box<Session>>),
 }
 
-/// Where sessions are kept. The promises are those of [`PlanStore`]: one transaction each, and an
-/// answer only once it would survive. Sessions are no plans: they have no journal and no revision,
-/// and nobody follows them.
+/// The store of sessions. It makes the same promises as [`PlanStore`]: each method is one
+/// transaction, and it returns only after the change is durable. Sessions have no journal and no
+/// revision, and cannot be followed.
 pub trait SessionStore: Send + Sync {
     /// One session.
     fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Session>, Error>>;
 
-    /// The sessions that fit, the one that was seen last first.
+    /// The sessions that match, most recently seen first.
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>>;
 
-    /// When a process was last seen in another session than this one.
+    /// When the process was last seen in a session other than this one.
     fn seen_beside(
         &self,
         key: SessionKey,
         process: Process,
     ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>>;
 
-    /// Writes a session if nobody has since it was read: the stored version must be the one that it
-    /// carries, 0 for one that is new. Whoever comes too late looks at what is there and tries again.
+    /// Writes a session if nobody has written it since it was read: its version must equal the
+    /// stored one, or be 0 for a new session. Otherwise the caller reads the session again and
+    /// retries.
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>>;
 
-    /// Changes a plan as [`PlanStore::change`] does and writes a session as [`Self::keep`] does, in one
-    /// transaction. A change that fails writes neither; a session that somebody wrote meanwhile does not
-    /// hold up the change.
+    /// Changes a plan as [`PlanStore::change`] does and writes a session as [`Self::keep`] does, in
+    /// one transaction. If the change fails, neither is written. If the session is stale, only the
+    /// change is.
     fn change_and_keep(
         &self,
         plan: PlanId,
@@ -272,9 +275,9 @@ pub trait SessionStore: Send + Sync {
 }
 
 /// Plans, sessions and calls in one place.
-pub trait Store: PlanStore + SessionStore + CallStore {}
+pub trait Store: PlanStore + SessionStore + CallStore + MaintenanceStore {}
 
-impl<T: PlanStore + SessionStore + CallStore> Store for T {}
+impl<T: PlanStore + SessionStore + CallStore + MaintenanceStore> Store for T {}
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +288,7 @@ mod tests {
         Process { host, boot_id, pid_namespace: 1, pid, start_time: 1 }
     }
 
-    /// A session by its id, process (0 for none), when it was seen, and whether it ended.
+    /// A session with an id, a pid (0 for none), when it was seen, and whether it ended.
     fn session((id, pid, seen, ended): (&str, u32, i64, bool)) -> Session {
         let at = Timestamp::from_second(seen).unwrap();
         let key = SessionKey { agent: "claude".to_owned(), id: id.to_owned() };
@@ -315,11 +318,11 @@ mod tests {
     #[test]
     fn a_process_has_the_session_that_was_seen_last() {
         check_current(&[("a", 10, 1, false), ("b", 10, 2, false)], &[10], Some("b"));
-        // It was cleared: the first is over.
+        // The first session was cleared and has ended.
         check_current(&[("a", 10, 1, true), ("b", 10, 2, false)], &[10], Some("b"));
-        // The end of the first was told after the second had begun.
+        // The end of the first session was reported after the second had begun.
         check_current(&[("a", 10, 3, true), ("b", 10, 2, false)], &[10], Some("b"));
-        // Whoever asks still runs below that process.
+        // Both have ended, but the process that asks still runs below their process.
         check_current(&[("a", 10, 1, true), ("b", 10, 2, true)], &[10], Some("b"));
     }
 
@@ -342,7 +345,7 @@ mod tests {
     fn no_two_sessions_have_the_same_name() {
         let name = |id: &str| session((id, 10, 1, false)).actor_name("");
         for (one, other) in [
-            // Begun in the same minute, these share their beginning: it is the time.
+            // UUIDs of the same minute begin with the same time.
             ("019a8f2c-1f3a-7000-8000-aaaaaaaaaaaa", "019a8f2c-1f3b-7000-8000-bbbbbbbbbbbb"),
             ("a-session-with-a-long-name-1", "a-session-with-a-long-name-2"),
             ("1-a-session-with-a-long-name", "2-a-session-with-a-long-name"),

@@ -1,9 +1,10 @@
-//! What any store must promise.
+//! The contract of a store.
 //!
-//! A store loads, decides with [`crate::decide::decide`], and writes journal and rows in one
-//! transaction; it contains no rule of its own. The conformance suite in `store` is this contract as a
-//! program: a behaviour that is not in it, no caller may rely on.
+//! A store loads, decides with [`crate::decide::decide`], and writes journal and rows, in one
+//! transaction; it contains no rule. The conformance suite in the crate `store` tests this
+//! contract. Callers may rely only on what the suite tests.
 
+pub mod maintenance;
 pub mod memory;
 
 use std::collections::BTreeSet;
@@ -24,30 +25,32 @@ use crate::item::Item;
 use crate::needs::Needs;
 use crate::plan::{End, MadeFor, Plan, Progress, Rules};
 use crate::refusal::{Refusal, Warning};
+use crate::slice::Slice;
 use crate::undo::Conflict;
 
-/// Plans, their journal, and who is attached to them.
+/// The store of plans, their journals, and attachments.
 ///
-/// Every method is one transaction: all of it happens and survives a crash, or none of it does. An
-/// answer is given only once that is so. Many processes may use one store at once. Times are kept
-/// to the millisecond.
+/// Every method is one transaction: it happens completely and is durable when the method returns,
+/// or it does not happen. Many processes may use a store at once. Times are kept to the
+/// millisecond.
 pub trait PlanStore: Send + Sync {
-    /// Makes an empty plan at revision 0. A name that the project has already is refused with
-    /// [`Error::NameTaken`]; what a plan was already made for, with [`Error::AlreadyMade`], which names that
-    /// plan. Nothing is journaled: the first change is the first entry.
+    /// Creates an empty plan at revision 0. Fails with [`Error::NameTaken`] if the project has a
+    /// plan of that name, and with [`Error::AlreadyMade`] if another plan was made for the same.
+    /// Creating is not journaled: the first entry is the first change.
     fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>>;
 
-    /// Decides `ops` on the plan as it is now and applies what follows.
+    /// Decides `ops` on the current plan and applies the events.
     ///
-    /// The new revision is the old one plus one, and the journal entry carries it. If nothing
-    /// follows, nothing is written and the revision stays. With `expect`, fails with
-    /// [`Error::Revision`] unless the plan is at that revision.
+    /// The revision goes up by one, and the journal entry has the new revision. If there are no
+    /// events, nothing is written and the revision stays. With `expect`, fails with
+    /// [`Error::Revision`] unless the plan has that revision.
     ///
-    /// Every entry of the journal has a write id. If `change.write` is in the plan's journal already, nothing
-    /// is decided or written: the answer has the recorded revision and events, and the plan as it is now.
+    /// Every journal entry has a write id. If the plan's journal already contains `change.write`,
+    /// nothing is decided or written: the result has the recorded revision and events, and the
+    /// current plan.
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>>;
 
-    /// Takes back the caller's last change that is not yet taken back; see [`crate::undo`].
+    /// Undoes the caller's last change that is not undone yet; see [`crate::undo`].
     fn undo(
         &self,
         plan: PlanId,
@@ -56,7 +59,7 @@ pub trait PlanStore: Send + Sync {
     ) -> BoxFuture<'_, Result<Applied, Error>>;
 
     /// Erases the texts of an item, or of the whole plan, from rows and journal, and leaves a
-    /// tombstone. Afterwards no copy is left in the store's files.
+    /// tombstone. No copy remains in the store's files.
     fn forget(
         &self,
         plan: PlanId,
@@ -64,23 +67,25 @@ pub trait PlanStore: Send + Sync {
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>>;
 
-    /// The part of a plan that `needs` names, with a whole header. [`Needs::whole`] gives all of it,
-    /// superseded items included.
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>>;
+    /// Reads the whole plan, superseded items included.
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>>;
 
-    /// The plans that fit, most recently changed first.
+    /// Reads the slice of a plan that `needs` describes, with a complete header.
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>>;
+
+    /// The plans that match, most recently changed first.
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>>;
 
-    /// The plan that was made for this, if there is one.
+    /// The plan that was made for `what`, if there is one.
     fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>>;
 
-    /// Records what a plan was made for, instead of what was recorded before: a plan file has moved. Fails
-    /// with [`Error::AlreadyMade`] if that is another plan's. Nothing is journaled.
+    /// Replaces what a plan was made for, for example after a plan file was moved. Fails with
+    /// [`Error::AlreadyMade`] if another plan was made for the same. Not journaled.
     fn set_made_for(&self, plan: PlanId, what: Option<MadeFor>)
     -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Ties a conversation to a plan, or moves it to another. What it was shown is kept if the plan
-    /// is the same.
+    /// Attaches a conversation to a plan, or moves it to another plan. The revision that it was
+    /// shown is kept if the plan stays the same.
     fn attach(
         &self,
         key: AttachmentKey,
@@ -88,24 +93,19 @@ pub trait PlanStore: Send + Sync {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Attachment, Error>>;
 
-    /// Where a conversation is attached.
+    /// The attachment of a conversation.
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>>;
 
-    /// The plan that a conversation is attached to: all that most callers want to know of the
-    /// attachment.
+    /// The plan that a conversation is attached to. Most callers need only this.
     fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>>;
 
-    /// The part of that plan that `needs` names, as [`Self::read`] gives it.
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>>;
+    /// Reads the whole of that plan, like [`Self::whole`].
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>>;
 
-    /// Notes the revision that a conversation was last shown. Never goes back.
+    /// Records the revision that a conversation was last shown. It never goes back.
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Journal entries of one plan after a revision, in order and without gaps, at most `most`.
+    /// The journal entries of a plan after a revision, in order and without gaps, at most `most`.
     fn journal(
         &self,
         plan: PlanId,
@@ -113,19 +113,30 @@ pub trait PlanStore: Send + Sync {
         most: u32,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Error>>;
 
-    /// Journal entries after a cursor, then new ones as they come.
+    /// The journal entries after a cursor, then new ones as they are written.
     ///
-    /// Following has begun when the future is done: every change that is acknowledged after that is
-    /// given, whoever makes it. The order is promised per plan, by revision, and no entry is left
-    /// out; between plans there is none, since changes to two plans may be committed in another
-    /// order than they were written. An entry is given at least once: who goes on from a cursor may
-    /// be given some again, in order, and recognises them by (plan, revision). No transaction is
-    /// held while waiting. After an error the stream ends; the last cursor leads on.
+    /// The stream contains every change that is acknowledged after this future completes, whoever
+    /// makes it. Entries of one plan come in the order of their revisions, without gaps. Between
+    /// plans there is no order, because changes of two plans may be committed in another order than
+    /// they were written. Each entry is delivered at least once: a reader that continues from a
+    /// cursor may get some entries again, in order, and recognises them by (plan, revision). No
+    /// transaction is open while the stream waits. After an error the stream ends; the reader may
+    /// continue from its last cursor.
     fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>>;
 
-    /// Takes in a plan with its whole journal, as [`PlanStore::read`] and [`PlanStore::journal`]
-    /// gave them elsewhere. Fails with [`Error::Exists`] if a plan with that id is there.
+    /// Imports a plan with its whole journal, as [`PlanStore::whole`] and [`PlanStore::journal`] of
+    /// another store returned them. Fails with [`Error::Exists`] if there is a plan with that id.
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>>;
+}
+
+/// What an acknowledged change survives, for a store that lets the user choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Durability {
+    /// `kill -9` and power loss.
+    #[default]
+    Full,
+    /// `kill -9`. After a power loss the last changes may be missing; the store stays whole.
+    Normal,
 }
 
 /// A time as every store keeps it: to the millisecond.
@@ -133,7 +144,7 @@ pub fn kept(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }
 
-/// A plan to be made.
+/// A plan to create.
 #[derive(Clone, PartialEq, Debug)]
 #[expect(missing_docs, reason = "the fields are those of `Plan`")]
 pub struct NewPlan {
@@ -147,7 +158,7 @@ pub struct NewPlan {
 }
 
 impl NewPlan {
-    /// A plan with nothing but its id and project.
+    /// A plan with only an id and a project.
     pub fn new(id: PlanId, project: impl Into<String>, at: Timestamp) -> Self {
         Self {
             id,
@@ -160,53 +171,52 @@ impl NewPlan {
         }
     }
 
-    /// The plan, still empty.
+    /// The empty plan.
     pub fn plan(self) -> Plan {
-        Plan {
-            name: self.name,
-            made_for: self.made_for,
-            title: self.title,
-            rules: self.rules,
-            ..Plan::new(self.id, self.project, kept(self.at))
-        }
+        let mut plan = Plan::new(self.id, self.project, kept(self.at));
+        plan.name = self.name;
+        plan.made_for = self.made_for;
+        plan.title = self.title;
+        plan.rules = self.rules;
+        plan
     }
 }
 
-/// A change to be made.
+/// A change to apply.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What is asked. Whoever asks may have to ask again.
+    /// The operations. Shared, because a caller may have to retry.
     pub ops: Arc<[Op]>,
-    /// By whom and when.
+    /// Who makes the change, and when.
     pub ctx: Ctx,
-    /// The revision that the caller believes the plan to be at.
+    /// The revision that the caller expects the plan to have.
     pub expect: Option<Revision>,
-    /// What the journal calls it.
+    /// The kind of the change in the journal.
     pub kind: Kind,
-    /// The id of this write, for a caller that may have to ask again without knowing whether the first time
-    /// succeeded. Without it the write gets a new one from the caller's id source.
+    /// The id of this write, for a caller that may have to retry without knowing whether the first
+    /// try succeeded. If `None`, the write gets a new id from the caller's id source.
     pub write: Option<WriteId>,
-    /// The conversation that makes it. If it had seen the plan up to just before (`ctx.base`), it
-    /// has seen it up to this change then, and that is noted with it.
+    /// The conversation that makes the change. If it was shown the previous revision (`ctx.base`),
+    /// the change also advances its shown revision.
     pub seen_by: Option<AttachmentKey>,
 }
 
 impl Change {
-    /// A change called by its first step, whatever revision the plan is at.
+    /// A change without an expected revision. Its kind is that of the first operation.
     pub fn new(ops: impl Into<Arc<[Op]>>, ctx: Ctx) -> Self {
         let ops = ops.into();
         let kind = ops.first().map_or(Kind::Edit, Kind::of);
         Self { ops, ctx, expect: None, kind, write: None, seen_by: None }
     }
 
-    /// The conversation that has seen the plan at `revision` by making this change, if one has.
+    /// The conversation whose shown revision this change advances to `revision`, if any.
     pub fn has_shown(&self, revision: Revision) -> Option<&AttachmentKey> {
         let before = self.ctx.base?;
         self.seen_by.as_ref().filter(|_| revision.0 == before.0.saturating_add(1))
     }
 }
 
-/// What a change is called in the journal.
+/// The kinds of changes in the journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are the verbs")]
@@ -231,7 +241,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 17] = [
         Self::Add,
         Self::Start,
@@ -252,7 +262,7 @@ impl Kind {
         Self::Forget,
     ];
 
-    /// What a step is called.
+    /// The kind of a change that begins with this operation.
     pub fn of(op: &Op) -> Self {
         match op {
             Op::Add(_) => Self::Add,
@@ -273,7 +283,7 @@ impl Kind {
         }
     }
 
-    /// The name in stores and JSON.
+    /// The name in the store and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Add => "add",
@@ -307,39 +317,40 @@ impl Kind {
 pub struct Entry {
     /// Which plan.
     pub plan: PlanId,
-    /// The revision that it led to.
+    /// The revision after the change.
     pub revision: Revision,
-    /// When.
+    /// When the change was made.
     pub at: Timestamp,
-    /// Who.
+    /// Who made it.
     pub actor: Actor,
-    /// What it is called.
+    /// The kind of the change.
     pub kind: Kind,
-    /// The revision that it took back, for an undo.
+    /// The revision that this change undoes, if it is an undo.
     pub undoes: Option<Revision>,
-    /// What happened, with before and after.
+    /// The events, with old and new values.
     pub events: Vec<Event>,
 }
 
-/// What a change came to.
+/// The result of a change.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Applied {
-    /// The revision that the change led to.
+    /// The revision after the change.
     pub revision: Revision,
-    /// The plan after it: whole if the change needed it whole, else the slice that it needed.
-    pub plan: Plan,
-    /// What was decided.
+    /// The slice of the plan that the change needed, after the change.
+    pub plan: Slice,
+    /// The decision.
     pub decision: Decision,
 }
 
 impl Applied {
-    /// The revision after it.
+    /// The revision after the change.
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// A change that was made before, under the same write id: what was recorded, and the plan as it is now.
-    pub fn repeated(entry: Entry, plan: Plan) -> Self {
+    /// The result for a write id that is already in the journal: the recorded events, and the
+    /// current plan.
+    pub fn repeated(entry: Entry, plan: Slice) -> Self {
         let (mut added, mut picked) = (Vec::new(), None);
         for event in &entry.events {
             if let Event::Added { item } = event {
@@ -354,12 +365,17 @@ impl Applied {
         Self { revision: entry.revision, plan, decision }
     }
 
-    /// What the caller should know.
+    /// The whole plan after the change, if the change needed the whole plan. A rewrite of the list does.
+    pub fn whole(&self) -> Option<Plan> {
+        self.plan.clone().whole()
+    }
+
+    /// What the caller should know although nothing was refused.
     pub fn warnings(&self) -> &[Warning] {
         &self.decision.warnings
     }
 
-    /// The items that changed or were picked, as they are now, by number.
+    /// The items that were changed or picked, in their current state, by number.
     pub fn items(&self) -> Vec<&Item> {
         let events = self.decision.events.iter().filter_map(Event::number);
         let numbers: BTreeSet<Number> = events.chain(self.decision.picked).collect();
@@ -367,18 +383,18 @@ impl Applied {
     }
 }
 
-/// Which plans.
+/// Which plans to return.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
-    /// Of this project only.
+    /// Only plans of this project.
     pub project: Option<String>,
-    /// With this name only.
+    /// Only plans with this name.
     pub name: Option<String>,
-    /// Whose id begins or ends with this, in lower case.
+    /// Only plans whose id begins or ends with this, in lower case.
     pub id: Option<String>,
 }
 
-/// A plan at a glance.
+/// The header of a plan, for overviews.
 #[derive(Clone, PartialEq, Debug)]
 #[expect(missing_docs, reason = "the fields are those of `Plan`")]
 pub struct Summary {
@@ -393,59 +409,58 @@ pub struct Summary {
     pub progress: Progress,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    /// The newest conversation attached to it; none for a plan made by hand.
+    /// The most recent attachment; `None` if no conversation was ever attached.
     pub attachment: Option<AttachmentKey>,
-    /// What it was made for.
+    /// What the plan was made for.
     pub made_for: Option<MadeFor>,
 }
 
-/// Which conversation: what an agent calls itself and its session. Sessions attach to plans; they
-/// never own them.
+/// The key of a conversation's attachment. A conversation does not own its plan.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct AttachmentKey {
-    /// The project that it works in.
+    /// The project that the conversation works in.
     pub project: String,
-    /// Which agent: `claude`, `codex`, a name of the caller's.
+    /// The agent: `claude`, `codex`, or a name that the caller chose.
     pub agent: String,
-    /// Its conversation or session.
+    /// The id of the conversation or session.
     pub conversation: String,
-    /// Its sub-agent, or empty.
+    /// The sub-agent, or empty.
     pub sub_agent: String,
-    /// Its turn, or empty where there is none.
+    /// The turn, or empty.
     pub turn: String,
 }
 
-/// A conversation tied to a plan.
+/// A conversation's attachment to a plan.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Attachment {
-    /// Which conversation.
+    /// The conversation.
     pub key: AttachmentKey,
-    /// Which plan.
+    /// The plan.
     pub plan: PlanId,
-    /// The last revision that it was shown.
+    /// The last revision that the conversation was shown.
     pub shown: Revision,
-    /// When it was last attached.
+    /// When the conversation was last attached.
     pub at: Timestamp,
 }
 
-/// Entries as they come, each with the place to go on from. It does not borrow the store, so a
-/// server can hand it to a task of its own.
+/// Journal entries, each with the cursor after it. The stream does not borrow the store, so a
+/// server can move it to another task.
 pub type Following = BoxStream<'static, Result<(Cursor, Entry), Error>>;
 
-/// How far a follower has read. Opaque: only the store that gave it understands it. It says below
-/// what everything was given, not that all above it is new.
+/// How far a follower has read. Opaque: only the store that made it understands it. Everything
+/// before the cursor was delivered; some entries after it may have been delivered too.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Cursor {
-    /// Before everything.
+    /// Before all entries.
     #[default]
     Start,
-    /// After all that is there when the following begins.
+    /// After all entries that exist when following begins.
     Now,
-    /// Where a store's entry said.
+    /// A cursor that the store returned with an entry.
     After(String),
 }
 
-/// What is followed.
+/// What to follow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// Every plan.
@@ -454,40 +469,40 @@ pub enum Scope {
     Plan(PlanId),
 }
 
-/// What can go wrong with a store.
+/// The errors of a store.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A rule says no.
+    /// A rule refused the change.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// The plan has moved on.
+    /// The plan has another revision than expected.
     #[error("the plan changed: you had revision {expected}, it is at {actual}")]
     Revision {
         /// Which plan.
         plan: PlanId,
-        /// What the caller believed.
+        /// The expected revision.
         expected: Revision,
-        /// What is so.
+        /// The actual revision.
         actual: Revision,
-        /// What happened in between, oldest first.
+        /// The changes in between, oldest first.
         since: Vec<Entry>,
     },
-    /// Somebody has changed the same fields since.
+    /// The change cannot be undone.
     #[error(transparent)]
     Undo(#[from] Conflict),
-    /// There is no such plan.
+    /// There is no plan with this id.
     #[error("there is no plan {0}")]
     NoPlan(PlanId),
-    /// The project has a plan of that name.
+    /// The project already has a plan of that name.
     #[error("the project has a plan called {0:?} already")]
     NameTaken(String),
-    /// A plan with that id is there already.
+    /// A plan with that id already exists.
     #[error("plan {0} is in this store already")]
     Exists(PlanId),
-    /// A plan was made for that already, and this is it.
-    #[error("plan {0} was made for that already")]
+    /// This plan was already made for the same.
+    #[error("plan {0} was already made for the same")]
     AlreadyMade(PlanId),
-    /// There is no such run.
+    /// There is no run with this id.
     #[error("there is no run {0}")]
     NoRun(RunId),
     /// The run has no such call.
@@ -498,7 +513,7 @@ pub enum Error {
         /// Which call.
         call: u32,
     },
-    /// A call cannot become what was to be recorded of it: somebody else has moved it.
+    /// A call may not move to the recorded state: another process has moved it.
     #[error(
         "call {call} of run {run} is {} and cannot become {}: another process has moved it",
         .from.as_str(), .to.as_str()
@@ -508,48 +523,48 @@ pub enum Error {
         run: RunId,
         /// Which call.
         call: u32,
-        /// Where it stands.
+        /// The call's state in the store.
         from: CallState,
-        /// What was to be recorded.
+        /// The state that was to be recorded.
         to: CallState,
     },
-    /// There is no such question.
+    /// There is no question with this id.
     #[error("there is no question {0}")]
     NoQuestion(QuestionId),
-    /// A text is no message, or too many wait.
+    /// A message cannot be queued.
     #[error(transparent)]
     Message(#[from] BadMessage),
-    /// The store was written by a newer version.
+    /// A newer version wrote the store.
     #[error("the store has schema {found}, this version knows up to {known}")]
     NewerSchema {
-        /// What it has.
+        /// The schema of the store.
         found: u32,
-        /// What we know.
+        /// The newest schema that this version knows.
         known: u32,
     },
     /// The store can be read but not written.
     #[error("the store cannot be written: {0}")]
     ReadOnly(String),
-    /// Another program has kept the store to itself for longer than anybody waits; nothing was changed.
+    /// Another program kept the store locked until the timeout; nothing was changed.
     #[error("{0}")]
     Busy(String),
-    /// Something is wrong with the store itself. Whether a change that met it happened is not known
-    /// where the store is a server; the plan's revision tells.
+    /// The store itself failed. If the store is a server, a change may have happened nevertheless;
+    /// the plan's revision tells.
     #[error("{what}")]
     Unusable {
-        /// What happened, and where.
+        /// What failed, and where.
         what: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// The change is made, and others see it, but the store cannot promise that it stays: the disk
-    /// did not confirm it.
+    /// The change was made and others see it, but it may not be durable: the disk did not confirm
+    /// it.
     #[error("{what}")]
     Unconfirmed {
-        /// What happened, and where.
+        /// What failed, and where.
         what: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },

@@ -1,9 +1,9 @@
-//! Taking back a change.
+//! Undoes a change.
 //!
-//! What is taken back is the caller's own last change that is not yet taken back. It conflicts if
-//! somebody changed the same fields since. Claims, attempts and evidence are never taken back: they
-//! say what happened to the world outside the list. But what is in progress again is its worker's again,
-//! as long as that worker's claim would have lasted; after that it is anybody's, and pending.
+//! An undo reverts the caller's own last change that is not undone yet. It is a conflict if
+//! somebody has changed the same fields since. Claims, attempts and evidence are not reverted: they
+//! record what happened outside the list. One exception: an item that is in progress again gets its
+//! claim back if the claim has not lapsed; otherwise the item becomes pending.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -19,26 +19,26 @@ use crate::plan::{End, Plan};
 use crate::refusal::{Broken, Problem, Refusal, Tag};
 use crate::store::{Entry, Kind};
 
-/// Why a change cannot be taken back.
+/// Why a change cannot be undone.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Conflict {
-    /// The caller has no change left to take back.
+    /// The caller has no change left to undo.
     #[error("{0} has no change left to undo in this plan")]
     Nothing(String),
-    /// Somebody changed the same fields since.
+    /// Somebody has changed the same fields since.
     #[error("revision {revision} cannot be undone: {}", Clashes(clashes))]
     Changed {
-        /// The change to be taken back.
+        /// The change to undo.
         revision: Revision,
         /// What was changed since, and by whom.
         clashes: Vec<Clash>,
     },
-    /// The plan would break a rule.
+    /// The undo would break a rule.
     #[error("revision {revision} cannot be undone: {refusal}")]
     Refused {
-        /// The change to be taken back.
+        /// The change to undo.
         revision: Revision,
-        /// The rule.
+        /// The broken rules.
         refusal: Refusal,
     },
 }
@@ -50,9 +50,9 @@ pub struct Clash {
     pub number: Option<Number>,
     /// Which field.
     pub field: &'static str,
-    /// In which revision.
+    /// The revision that changed it.
     pub revision: Revision,
-    /// By whom.
+    /// Who changed it.
     pub actor: String,
 }
 
@@ -75,13 +75,12 @@ impl fmt::Display for Clashes<'_> {
     }
 }
 
-/// Whether an entry can be the target of an undo by `actor`: its own, not an undo itself, not
-/// erased.
+/// Whether `actor` may undo an entry: it is the actor's own, and neither an undo nor a forget.
 pub fn is_candidate(entry: &Entry, actor: &Actor) -> bool {
     entry.actor == *actor && !matches!(entry.kind, Kind::Undo | Kind::Forget)
 }
 
-/// Of a plan's journal (oldest first), the entry to take back and those after it.
+/// The entry to undo and the entries after it. `journal` is a plan's journal, oldest first.
 pub fn target<'a>(journal: &'a [Entry], actor: &Actor) -> Option<(&'a Entry, &'a [Entry])> {
     let undone: BTreeSet<Revision> = journal.iter().filter_map(|entry| entry.undoes).collect();
     let index = journal.iter().rposition(|entry| {
@@ -90,12 +89,12 @@ pub fn target<'a>(journal: &'a [Entry], actor: &Actor) -> Option<(&'a Entry, &'a
     Some((&journal[index], &journal[index + 1..]))
 }
 
-/// Whether anything in it can be taken back at all.
+/// Whether anything in the entry can be undone.
 fn is_undoable(entry: &Entry) -> bool {
     entry.events.iter().any(|event| inverse(event).is_some())
 }
 
-/// What taking back `entry` comes to on the whole `plan`, given what happened `since`.
+/// Decides the undo of `entry` on the whole `plan`, given the entries `since`.
 pub fn undo(plan: &Plan, entry: &Entry, since: &[Entry], ctx: &Ctx) -> Result<Decision, Conflict> {
     let revision = entry.revision;
     let clashes = clashes(entry, since);
@@ -105,7 +104,7 @@ pub fn undo(plan: &Plan, entry: &Entry, since: &[Entry], ctx: &Ctx) -> Result<De
     let mut draft = plan.clone();
     let mut decision = Decision::default();
     for event in entry.events.iter().rev() {
-        if let Some(event) = inverse(event).and_then(|event| fit(&draft, event, ctx)) {
+        if let Some(event) = inverse(event).and_then(|event| adapt(&draft, event, ctx)) {
             draft.evolve(&event);
             decision.events.push(event);
         }
@@ -128,26 +127,26 @@ pub fn undo(plan: &Plan, entry: &Entry, since: &[Entry], ctx: &Ctx) -> Result<De
     Ok(decision)
 }
 
-/// The event that takes one back, before it is fitted to the plan as it is now.
+/// The event that reverts `event`, not yet adapted to the current plan.
 fn inverse(event: &Event) -> Option<Event> {
     Some(match event {
         Event::Added { item } => {
-            // It leaves the list as anything does: superseded, with its number kept.
+            // Undoing an addition supersedes the item; its number stays used.
             Event::Superseded { number: item.number, from: item.position?, at: item.created_at }
         }
         Event::Changed { number, deltas, what } => {
-            // What time or the engine did is not the caller's to take back.
+            // Changes by time or by Punchlist itself cannot be undone by the caller.
             if matches!(what, What::Renewed | What::LeaseRanOut | What::Parked | What::Evidence) {
                 return None;
             }
             let begins = deltas
                 .iter()
                 .any(|delta| matches!(delta, Delta::Status { before: Status::InProgress, .. }));
-            let is_kept = |delta: &&Delta| {
-                is_kept(delta.field()) && !(begins && delta.field() == Field::Claim)
+            let is_never_undone = |delta: &&Delta| {
+                is_never_undone(delta.field()) && !(begins && delta.field() == Field::Claim)
             };
             let deltas: Vec<Delta> =
-                deltas.iter().filter(|delta| !is_kept(delta)).map(Delta::inverse).collect();
+                deltas.iter().filter(|delta| !is_never_undone(delta)).map(Delta::inverse).collect();
             if deltas.is_empty() {
                 return None;
             }
@@ -162,7 +161,7 @@ fn inverse(event: &Event) -> Option<Event> {
         }
         Event::PlanChanged { deltas } => {
             let deltas: Vec<PlanDelta> =
-                deltas.iter().filter(|delta| !follows(delta)).map(PlanDelta::inverse).collect();
+                deltas.iter().filter(|delta| !is_derived(delta)).map(PlanDelta::inverse).collect();
             if deltas.is_empty() {
                 return None;
             }
@@ -172,19 +171,20 @@ fn inverse(event: &Event) -> Option<Event> {
     })
 }
 
-/// Whether a change of the plan's own fields follows from what happened to items: it is made anew then.
-fn follows(delta: &PlanDelta) -> bool {
+/// Whether a change of the plan's fields is derived from changes of items. It is then computed
+/// again.
+fn is_derived(delta: &PlanDelta) -> bool {
     matches!(delta, PlanDelta::End { .. }) || is_rescoping(delta)
 }
 
-/// Fields that no undo touches.
-fn is_kept(field: Field) -> bool {
+/// Fields that an undo never reverts.
+fn is_never_undone(field: Field) -> bool {
     matches!(field, Field::Claim | Field::Attempt | Field::Evidence | Field::Marks)
 }
 
-/// Adapts an inverse to the plan as it is: others may have moved things, and an item that is not in
-/// progress has no claim.
-fn fit(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
+/// Adapts a reverting event to the current plan: others may have moved items, and only an item in
+/// progress has a claim.
+fn adapt(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
     match event {
         Event::Superseded { number, .. } => {
             let from = plan.get(number)?.position?;
@@ -216,13 +216,13 @@ fn fit(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
             if after.status != Status::InProgress {
                 after.claim = None;
             }
-            // What is journaled is what really changes, even if that is nothing any more: the entry
-            // is what says that the change has been taken back.
+            // The entry has the actual differences, even if there are none: it records that the
+            // change was undone.
             Some(Event::Changed { number, what, deltas: Delta::between(item, &after) })
         }
         Event::PlanChanged { mut deltas } => {
             for delta in &mut deltas {
-                // What was given up since stays so, whatever becomes of the words.
+                // Items that were given up since stay given up, whatever the goal says then.
                 if let PlanDelta::Goal { before, after } = delta {
                     before.clone_from(&plan.goal);
                     if let (Some(before), Some(after)) = (before, after) {
@@ -236,16 +236,16 @@ fn fit(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
     }
 }
 
-/// What was changed again since, field by field.
+/// The fields that were changed again since.
 fn clashes(entry: &Entry, since: &[Entry]) -> Vec<Clash> {
     let mine: BTreeSet<(Option<Number>, &'static str)> =
-        entry.events.iter().filter(|it| inverse(it).is_some()).flat_map(touched).collect();
+        entry.events.iter().filter(|it| inverse(it).is_some()).flat_map(touched_fields).collect();
     let mut clashes = Vec::new();
-    // A change that was itself taken back since has left no trace.
+    // A later change that was itself undone does not count.
     let undone: BTreeSet<Revision> = since.iter().filter_map(|it| it.undoes).collect();
     let live = since.iter().filter(|it| it.undoes.is_none() && !undone.contains(&it.revision));
     for later in live {
-        for (number, field) in later.events.iter().flat_map(touched) {
+        for (number, field) in later.events.iter().flat_map(touched_fields) {
             let whole = mine.contains(&(number, ADDED)) && field != ORDER;
             if mine.contains(&(number, field)) || whole {
                 let clash = Clash {
@@ -263,19 +263,19 @@ fn clashes(entry: &Entry, since: &[Entry]) -> Vec<Clash> {
     clashes
 }
 
-/// Stands for every field of an item that was added.
+/// Stands for all fields of an added item.
 const ADDED: &str = "existence";
-/// Stands for an item's place.
+/// Stands for an item's position.
 const ORDER: &str = "place";
 
-/// The fields that an event is about, as far as an undo cares.
-fn touched(event: &Event) -> Vec<(Option<Number>, &'static str)> {
+/// The fields that an event changes, as far as undo is concerned.
+fn touched_fields(event: &Event) -> Vec<(Option<Number>, &'static str)> {
     match event {
         Event::Added { item } => vec![(Some(item.number), ADDED)],
         Event::Changed { number, deltas, .. } => deltas
             .iter()
-            .filter(|delta| !is_kept(delta.field()))
-            // They go with the status, which is named.
+            .filter(|delta| !is_never_undone(delta.field()))
+            // They change only together with the status, which is reported.
             .filter(|delta| !matches!(delta.field(), Field::StartedAt | Field::CompletedAt))
             .map(|delta| (Some(*number), delta.field().as_str()))
             .collect(),
@@ -285,14 +285,14 @@ fn touched(event: &Event) -> Vec<(Option<Number>, &'static str)> {
         }
         Event::PlanChanged { deltas } => deltas
             .iter()
-            .filter(|delta| !follows(delta))
+            .filter(|delta| !is_derived(delta))
             .map(|delta| (None, delta.field().as_str()))
             .collect(),
         Event::Forgotten { number } => vec![(*number, "title")],
     }
 }
 
-/// Whether the plan after the undo breaks a rule that the plan before it did not.
+/// Checks that the undo breaks no rule that was not broken before.
 fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
     let most = ctx.most_open().unwrap_or(u32::MAX);
     let mut problems = Vec::new();
@@ -306,7 +306,7 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
         before.get(number).is_none_or(|it| it.status != Status::InProgress || it.is_superseded())
     };
     for item in after.in_progress().filter(|item| began(item.number)) {
-        // As in `decide`: one per worker, or as many as the plan allows in all.
+        // As in `decide`: one item in progress per worker, or as many as the plan allows in all.
         let worker = item.claim.as_ref().map_or(&ctx.holder.name, |claim| &claim.holder.name);
         let others: Vec<_> = after
             .in_progress()
@@ -329,7 +329,7 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
     for item in after.items.values().filter(|item| item.is_open()) {
         let Some(parent) = finished_parent(after, item) else { continue };
         match before.get(item.number) {
-            // It was so before: recorded mode may leave such items.
+            // It was like this before: recorded mode may leave such items.
             Some(was) if was.is_open() && finished(before, was) == Some(parent.number) => {}
             Some(was) if was.is_open() && was.parent == item.parent => {
                 note(Some(parent.into()), Broken::OpenChild { child: item.into() });
@@ -357,7 +357,7 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
     if problems.is_empty() { Ok(()) } else { Err(Refusal { problems, entries: 1 }) }
 }
 
-/// The completed item that another stands under.
+/// The completed parent of an item, if it has one.
 fn finished_parent<'a>(plan: &'a Plan, item: &Item) -> Option<&'a Item> {
     let parent = plan.get(item.parent?)?;
     (parent.status == Status::Completed && !parent.is_superseded()).then_some(parent)

@@ -1,7 +1,7 @@
-//! One call of the program: what it was given, and what a verb may ask for.
+//! One call of the program: its options, and everything that a verb needs.
 //!
-//! Everything is looked at when it is first needed and not before: a verb that touches no store
-//! looks for no project.
+//! Everything is loaded when it is first needed: a verb that uses no store does not search for a
+//! project.
 
 use std::cell::{Cell, OnceCell};
 use std::env;
@@ -13,25 +13,29 @@ use std::sync::Arc;
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use punchlist_engine::policy::trusted_files::FoundDatabase;
+use punchlist_engine::session;
 use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
 use punchlist_model::session::{SessionStore, Store};
-use punchlist_model::{Actor, Ctx, Holder, Mode, Timestamp};
+use punchlist_model::{Actor, Ctx, Holder, Mode, Session, Timestamp};
 use punchlist_sched::policy::Policy;
 use punchlist_store::Options;
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
 use crate::current_session::CurrentSession;
-use crate::error::{Code, Fail};
+use crate::fail::Fail;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
 use crate::verb::{self, Row};
 use crate::{clock, database, hook_event, identity, patience, person, places, private, repository};
 
-/// What a verb runs in.
+/// The error if there is no plan to work on.
+pub(crate) use punchlist_engine::plan_service::choice::no_plan;
+
+/// The context of a verb.
 pub(crate) struct App {
-    /// The options of every verb.
+    /// The global options.
     pub(crate) globals: Globals,
     /// The time of this call.
     pub(crate) now: Timestamp,
@@ -39,27 +43,27 @@ pub(crate) struct App {
     settings: OnceCell<Settings>,
     database: OnceCell<Database>,
     current_session: OnceCell<CurrentSession>,
-    /// The store was opened to write.
+    /// Whether the store was opened for writing.
     wrote: Cell<bool>,
-    /// Events that hooks could not keep in the database were applied, as far as they can be.
+    /// Whether spooled hook events have been applied, as far as possible.
     caught_up: Cell<bool>,
 }
 
-/// Where plans are kept.
+/// The chosen database.
 struct Database {
     path: PathBuf,
-    /// A database of the project's that was passed over, and why.
+    /// A note about the project's own database, if it was ignored.
     ignored: Option<String>,
 }
 
-/// The whole program.
+/// Runs the program.
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let json = args::wants_json(&arguments);
     let code = match args::called(arguments) {
         Called::Verb(row, rest) => {
             let code = call(row, rest, json);
-            // An agent takes some exit codes of its hooks for an answer.
+            // Agents interpret some exit codes of their hooks.
             if row.name == "hook" { 0 } else { code }
         }
         Called::Bare(globals) => run("", globals, verb::bare::run, json),
@@ -95,7 +99,8 @@ fn call(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
     run(row.name, globals, |app| (row.run)(app, &mut matches), json)
 }
 
-/// Verbs that programs call, or that are about moved projects themselves: nobody is offered anything.
+/// Verbs that do not offer to move the plans of a moved project: programs call them, or they are
+/// about moved projects themselves.
 const WITHOUT_OFFER: [&str; 8] =
     ["hook", "mcp", "tool", "acp-tap", "guardian", "reference", "completions", "move-project"];
 
@@ -130,13 +135,13 @@ fn run(
     code
 }
 
-/// The parser's own message, in the form of all others.
+/// Prints clap's error in the format of our own errors.
 fn bad_arguments(error: &clap::Error, json: bool) -> u8 {
     let rendered = error.render().to_string();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return print::reply(&Reply::text(rendered), json);
     }
-    // An argument may be long, and the message repeats it.
+    // The message repeats the argument, which may be long.
     let text: String = rendered.chars().take(2000).collect();
     let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
     let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
@@ -150,7 +155,7 @@ fn bad_arguments(error: &clap::Error, json: bool) -> u8 {
 }
 
 impl App {
-    /// A call with these options.
+    /// A call with these global options.
     pub(crate) fn new(globals: Globals) -> Self {
         Self {
             globals,
@@ -164,20 +169,20 @@ impl App {
         }
     }
 
-    /// The same for one who applies events that were kept, and so does not wait for them.
+    /// The same for a caller that applies spooled events itself.
     pub(crate) fn catching_up(globals: Globals) -> Self {
         Self { caught_up: Cell::new(true), ..Self::new(globals) }
     }
 
-    /// Applies the events that hooks could not keep in the database, before anything is read or
-    /// written. Those that cannot be applied now stay, and `doctor` shows them.
+    /// Applies spooled hook events before anything is read or written. Events that cannot be
+    /// applied now stay in the spool, and `doctor` shows them.
     fn catch_up(&self, database: &Path) {
         if !self.caught_up.replace(true) {
             hook_event::catch_up(database, None);
         }
     }
 
-    /// The project that the call is made in.
+    /// The project of the current directory.
     pub(crate) fn project(&self) -> Result<&Project, Fail> {
         if let Some(project) = self.project.get() {
             return Ok(project);
@@ -193,7 +198,7 @@ impl App {
         Ok(self.project.get_or_init(|| project))
     }
 
-    /// The directory that the call is made in, if it is there.
+    /// The current directory, or the one of `-C`, if it exists.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
         self.globals.directory.clone().or_else(|| env::current_dir().ok())
     }
@@ -207,7 +212,7 @@ impl App {
         Ok(self.settings.get_or_init(|| settings))
     }
 
-    /// The database file: named by the caller, else the project's own, else the user's.
+    /// The database file: from `--db` or the environment, else the project's own, else the user's.
     pub(crate) fn database(&self) -> Result<&PathBuf, Fail> {
         if let Some(database) = self.database.get() {
             return Ok(&database.path);
@@ -233,7 +238,7 @@ impl App {
             return Err(Fail::usage(format!("{} is not a file", path.display()))
                 .hint("this version keeps plans in SQLite files: give a path."));
         }
-        // A relative path counts from where the call is made, or would be with -C.
+        // A relative path is relative to the current directory or the one of `-C`.
         Ok(match &self.globals.directory {
             Some(directory) => directory.join(path),
             None => path,
@@ -250,19 +255,19 @@ impl App {
         })
     }
 
-    /// What was ignored on the way.
+    /// Notes about what was ignored.
     fn notes(&self) -> Vec<String> {
         let database = self.database.get().and_then(|it| it.ignored.clone());
         let settings = self.settings.get().into_iter().flat_map(|it| it.notes.iter().cloned());
         database.into_iter().chain(settings).collect()
     }
 
-    /// Whether there is a database at all. Looks, and makes nothing.
+    /// Whether the database exists. Does not create it.
     pub(crate) fn has_store(&self) -> Result<bool, Fail> {
         Ok(self.database()?.exists())
     }
 
-    /// The store, made if it is not there.
+    /// The store, created if it does not exist.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Fail> {
         let options = self.database_options()?;
         self.catch_up(&options.path);
@@ -270,27 +275,27 @@ impl App {
         Ok(database::open(&options)?)
     }
 
-    /// The store for reading: nothing is made, nothing is written.
+    /// The store for reading. Creates and writes nothing.
     pub(crate) fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, Fail> {
         let options = self.database_options()?;
         self.catch_up(&options.path);
         Ok(database::open_to_read(&options)?)
     }
 
-    /// The rules for calls in this project.
+    /// The policy in this project.
     pub(crate) fn policy(&self) -> Result<Policy, Fail> {
         Ok(self.settings()?.rules.policy(&self.project()?.name))
     }
 
-    /// The same for commands that run in a directory, which may be in another project: what the user
-    /// allowed there holds, not what they allowed here.
+    /// The policy for commands in another directory. If it belongs to another project, the rules of
+    /// that project apply.
     pub(crate) fn policy_in(&self, directory: &Path) -> Result<Policy, Fail> {
         Ok(self.settings()?.rules.policy(&project::find(directory)?.name))
     }
 
-    /// Where the store is, and how it is kept.
+    /// The options for opening the database.
     pub(crate) fn database_options(&self) -> Result<Options, Fail> {
-        // Only where it is our own: a directory that somebody else chose stays as it is.
+        // Only for our own data directory: other directories keep their permissions.
         if let Ok(data) = places::data()
             && self.database()?.starts_with(&data)
         {
@@ -299,7 +304,7 @@ impl App {
         Ok(Options { path: self.database()?.clone(), durability: self.settings()?.durability })
     }
 
-    /// The agent session that the call is made in.
+    /// The agent session that the call is made in, if any.
     pub(crate) fn current_session(
         &self,
         store: &dyn SessionStore,
@@ -311,36 +316,19 @@ impl App {
         Ok(self.current_session.get_or_init(|| session))
     }
 
-    /// Who asks: `--as`, else the session that the call is made in, else `user@host`. A name that an
-    /// agent gives itself is one within its session: under a stranger's it could hold its own items,
-    /// and nothing would keep it from stopping.
+    /// The actor: `--as`, else the current session, else `user@host`.
     pub(crate) fn actor(&self, store: &dyn SessionStore) -> Result<Actor, Fail> {
-        let given = self.globals.name.as_deref();
-        match &self.current_session(store)?.session {
-            Some(session) if given.is_none() => Ok(session.actor("")),
-            Some(session) => {
-                Ok(Actor::agent(format!("{}/{}", session.actor_name(""), identity::name(given)?)))
-            }
-            None => self.caller(),
-        }
+        self.actor_in(self.current_session(store)?.session.as_ref())
     }
 
-    /// Who asks where no session is known: a person, or an agent of which nothing else is known. An agent
-    /// is never taken for the person, whatever name it gives itself.
-    fn caller(&self) -> Result<Actor, Fail> {
+    fn actor_in(&self, session: Option<&Session>) -> Result<Actor, Fail> {
         let given = self.globals.name.as_deref();
         let name = identity::name(given)?;
-        Ok(match person::called_by().agent() {
-            None => identity::actor(&name),
-            Some(agent) => {
-                let agent = format!("{}@{}", agent.trim_start_matches("an "), identity::host());
-                Actor::agent(given.map_or(agent.clone(), |name| format!("{agent}/{name}")))
-            }
-        })
+        Ok(session::actor(session, given, &name, person::called_by(), &identity::host()))
     }
 
-    /// Who asks and when, for a change of this store. It comes after [`Self::ctx`], which finds
-    /// faults with the call before a store is made.
+    /// Adds the actor to the context of a change. Call it after [`Self::ctx`], which reports errors
+    /// in the call before a store is created.
     pub(crate) fn in_session(&self, mut ctx: Ctx, store: &dyn SessionStore) -> Result<Ctx, Fail> {
         ctx.actor = self.actor(store)?;
         let known = self.current_session(store)?.session.as_ref().and_then(|it| it.process.clone());
@@ -348,9 +336,9 @@ impl App {
         Ok(ctx)
     }
 
-    /// Who asks and when, as far as the call itself says.
+    /// The context of a change, without the actor of the current session.
     pub(crate) fn ctx(&self) -> Result<Ctx, Fail> {
-        let actor = self.caller()?;
+        let actor = self.actor_in(None)?;
         Ok(Ctx {
             now: self.now,
             ids: clock::ids(self.now)?,
@@ -365,12 +353,23 @@ impl App {
         })
     }
 
-    /// What stdout leads to.
+    /// The properties of stdout.
     pub(crate) fn screen(&self) -> Screen {
-        Screen::look(self.globals.color)
+        print::screen(self.globals.color)
     }
 
-    /// How views are drawn.
+    /// The options for the front end at the terminal.
+    pub(crate) fn terminal(&self) -> punchlist_tui::Options {
+        let screen = self.screen();
+        punchlist_tui::Options {
+            json: self.globals.json,
+            screen,
+            draws_in_place: print::draws_in_place(),
+            view: self.view(screen),
+        }
+    }
+
+    /// The options for drawing views.
     pub(crate) fn view(&self, screen: Screen) -> view::Options {
         view::Options {
             width: screen.width,
@@ -381,18 +380,11 @@ impl App {
     }
 }
 
-/// Signs that the terminal can show: where the locale says outright that it knows ASCII alone, that.
+/// The characters to draw with: ASCII if the locale explicitly names an ASCII character set.
 fn glyphs() -> Glyphs {
     let set = ["LC_ALL", "LC_CTYPE", "LANG"].map(env::var_os).into_iter().flatten();
     match set.into_iter().find(|value| !value.is_empty()) {
         Some(locale) if locale == "C" || locale == "POSIX" => Glyphs::Ascii,
         Some(_) | None => Glyphs::Unicode,
     }
-}
-
-/// There is no plan to work on.
-pub(crate) fn no_plan() -> Fail {
-    Fail::new(Code::NotFound, "there is no plan here yet").hint(
-        "start one with `punchlist add \"…\"`; `punchlist plans --all` shows those elsewhere.",
-    )
 }

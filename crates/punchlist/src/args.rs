@@ -1,5 +1,5 @@
-//! Reads the command line. Only the called verb's arguments are built: building all of them costs
-//! more than most calls do.
+//! Parses the command line. Only the called verb's arguments are built: building those of all verbs
+//! takes longer than most calls.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -10,19 +10,19 @@ use clap::{Args, Command, FromArgMatches};
 use crate::print::Colour;
 use crate::verb::{self, Group, Row};
 
-// Options that every verb takes. No doc comment: clap would take it for the verb's help.
+// The global options. No doc comment: clap would use it as the verb's help.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Globals {
     /// The plan to work on: its name, or the beginning or end of its id
     #[arg(long, global = true, value_name = "ID|NAME", help_heading = "Options of every verb")]
     pub(crate) plan: Option<String>,
-    /// Answer in JSON
+    /// Print the result as JSON
     #[arg(long, global = true, help_heading = "Options of every verb")]
     pub(crate) json: bool,
     /// Act under this name instead of the agent's session or user@host
     #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Options of every verb")]
     pub(crate) name: Option<String>,
-    /// The database file, instead of PUNCHLIST_DB or the one in the data directory
+    /// The database file [default: PUNCHLIST_DB, else the one in the data directory]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every verb")]
     pub(crate) db: Option<PathBuf>,
     /// Set a configuration key for this call; may be repeated
@@ -33,7 +33,7 @@ pub(crate) struct Globals {
         help_heading = "Options of every verb"
     )]
     pub(crate) config: Vec<String>,
-    /// Work as if called in this directory
+    /// Run as if started in this directory
     #[arg(short = 'C', global = true, value_name = "DIR", help_heading = "Options of every verb")]
     pub(crate) directory: Option<PathBuf>,
     /// When to use colour: auto, always or never
@@ -50,14 +50,14 @@ pub(crate) struct Globals {
     pub(crate) color: Colour,
 }
 
-/// Global options that take a value of their own.
+/// Global options with a value.
 const WITH_VALUE: [&str; 6] = ["--plan", "--as", "--db", "-c", "-C", "--color"];
 
-/// What was asked for.
+/// What the command line asks for.
 pub(crate) enum Called {
-    /// A verb, and the arguments without it.
+    /// A verb, with the remaining arguments.
     Verb(&'static Row, Vec<OsString>),
-    /// No verb: the plan as it stands.
+    /// No verb: show the plan.
     Bare(Globals),
     /// The overview.
     Overview,
@@ -65,9 +65,9 @@ pub(crate) enum Called {
     Help(&'static Row),
     /// The version.
     Version,
-    /// A word that is no verb.
+    /// A word that is not a verb.
     Unknown(OsString),
-    /// Options that there are not, and no verb to say so.
+    /// Invalid options, without a verb.
     Bad(clap::Error),
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
     }
 }
 
-/// What is meant where no verb is named.
+/// The meaning of a call without a verb.
 fn without_verb(arguments: &[OsString]) -> Called {
     let has = |names: [&str; 2]| arguments.iter().any(|it| names.iter().any(|name| it == name));
     if has(["-V", "--version"]) {
@@ -120,12 +120,12 @@ fn without_verb(arguments: &[OsString]) -> Called {
     }
 }
 
-/// Where the verb stands among words that are typed just now.
+/// The position of the verb among words that are being typed.
 pub(crate) fn first_word(words: &[String]) -> Option<usize> {
     verb_at(&words.iter().map(OsString::from).collect::<Vec<_>>())
 }
 
-/// Where the verb stands: the first word that is neither an option nor the value of one.
+/// The position of the verb: the first word that is neither an option nor its value.
 fn verb_at(arguments: &[OsString]) -> Option<usize> {
     let mut at = 0;
     while let Some(argument) = arguments.get(at) {
@@ -143,22 +143,22 @@ fn verb_at(arguments: &[OsString]) -> Option<usize> {
     None
 }
 
-/// Whether the answer is to be JSON, told without parsing: parsing may be what fails.
+/// Whether `--json` is given. Does not use clap, because clap may be what fails.
 pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
 }
 
-/// The parser of one verb, by itself.
+/// The parser of one verb.
 pub(crate) fn alone(row: &Row) -> Command {
     let mut command = described(row);
-    // One help, with the whole description and an option a line, instead of a short and a long one.
+    // clap has a short and a long help; we always show the long one.
     if let Some(about) = command.get_long_about().cloned() {
         command = command.about(about).long_about(Resettable::Reset);
     }
     command
 }
 
-/// The same with what it does in a line and at length told apart, as a manual page has it.
+/// The same, with a separate summary and description, for manual pages.
 pub(crate) fn described(row: &Row) -> Command {
     let command = Command::new(row.name)
         .bin_name(format!("punchlist {}", row.name))
@@ -197,7 +197,7 @@ fn of(is_in: fn(&Row) -> bool) -> Command {
     })
 }
 
-/// The overview: every verb on a line.
+/// The overview: one line per verb.
 pub(crate) fn overview() -> String {
     let mut text = String::from(
         "Punchlist keeps a durable plan that agents and people work off, item by item.\n\n\
@@ -211,21 +211,21 @@ pub(crate) fn overview() -> String {
         }
     }
     text.push_str(
-        "\nStart with `punchlist add \"Fix the failing tests\"`; `punchlist` alone then shows the list.\n\
+        "\nStart with `punchlist add \"Fix the failing tests\"`, then run `punchlist` to see the list.\n\
          `punchlist help VERB` shows a verb's options and examples.\n",
     );
     text
 }
 
-/// The verb that was probably meant.
+/// A suggestion for a word that is not a verb.
 pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
     let word = word.to_string_lossy().to_lowercase();
-    // Longer words are no typing errors, and comparing them takes time.
+    // A longer word is no typing error, and comparing it takes time.
     if word.is_empty() || word.chars().count() > 20 {
         return None;
     }
     let names = || verb::all().iter().filter(|row| !row.hidden).map(|row| row.name);
-    let meant = match word.as_str() {
+    let synonym = match word.as_str() {
         "status" => Some("list"),
         "finish" | "check" => Some("done"),
         "remove" | "delete" | "drop" => Some("skip"),
@@ -237,7 +237,7 @@ pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
     };
     let far = |name| (strsim::osa_distance(&word, name), name);
     let near = || names().map(far).min().filter(|it| it.0 <= 2);
-    meant.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
+    synonym.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
 }
 
 #[cfg(test)]

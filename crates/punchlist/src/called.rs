@@ -1,18 +1,19 @@
-//! How this program is called in an agent's shell, so that what an agent is offered runs as it stands.
+//! How an agent's shell must call this program, so that commands shown to an agent work as they
+//! stand.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use punchlist_bridge::doctor::is_same_file;
-use punchlist_bridge::install::entries::quoted;
+use punchlist_bridge::install::entries::word;
 
 use crate::agent;
 use crate::app::App;
 use crate::args::Globals;
 
-/// The words that a verb follows: the program's name where the search path leads to it, else its path;
-/// and the database where a verb would look into another.
+/// The beginning of such a command: the program's name if it is on the search path, else its path,
+/// and `--db` if the verb would otherwise use another database.
 pub(crate) fn in_a_shell(app: &App) -> String {
     let search = env::var_os("PATH").unwrap_or_default();
     let own = agent::binary().ok();
@@ -34,18 +35,12 @@ fn program(own: Option<&Path>, search: &OsStr) -> String {
     }
 }
 
-/// The database of this call, where a verb without `--db` would use another.
+/// The database of this call, if a verb without `--db` would use another one.
 fn database(app: &App) -> Option<PathBuf> {
     let used = app.database().ok()?;
     let plain = App::new(Globals { db: None, ..app.globals.clone() });
     let other = plain.database().ok().is_none_or(|it| !is_same_file(it, used));
     other.then(|| std::path::absolute(used).unwrap_or_else(|_| used.clone()))
-}
-
-/// A word for a shell, in quotes only where it needs them.
-pub(crate) fn word(text: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+:@%".contains(it);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The one place that looks at the clock and draws random numbers.
+//! The only file that reads the clock and gets random numbers.
 //!
-//! In debug builds `PUNCHLIST_NOW` (RFC 3339) and `PUNCHLIST_SEED` (a number) stand in for both, so
-//! that tests are repeatable; a release build does not know them.
+//! In debug builds, tests set `PUNCHLIST_NOW` (RFC 3339) and `PUNCHLIST_SEED` (a number) instead,
+//! so that they are repeatable. Release builds ignore both.
 
 use std::env;
 use std::sync::{Mutex, PoisonError};
@@ -11,10 +11,10 @@ use punchlist_engine::{Around, Error};
 use punchlist_model::id::IdSource;
 use punchlist_model::{PlanId, Process, Timestamp};
 
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::identity;
 
-/// The same for the engine.
+/// The clock and the random numbers, for the engine.
 pub(crate) struct Clock;
 
 impl Around for Clock {
@@ -31,7 +31,7 @@ impl Around for Clock {
     }
 }
 
-/// The time, to the millisecond: what is stored is what is shown.
+/// The current time in milliseconds, the precision that is stored and shown.
 pub(crate) fn now() -> Timestamp {
     let now = given_now().unwrap_or_else(system_now);
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
@@ -49,22 +49,22 @@ fn given_now() -> Option<Timestamp> {
     env::var("PUNCHLIST_NOW").ok()?.parse().ok()
 }
 
-/// Where the ids of one change come from.
+/// The ids of one change.
 pub(crate) fn ids(at: Timestamp) -> Result<IdSource, Fail> {
     Ok(IdSource::new(at, random()?))
 }
 
-/// Random numbers for one who needs a few again and again: the system is asked for many at a time.
+/// A buffer of random numbers for servers: it asks the system for many at a time.
 #[derive(Default)]
 pub(crate) struct Random {
     left: Mutex<Vec<[u8; 10]>>,
 }
 
 impl Random {
-    /// So many are asked for at a time.
+    /// How many numbers to get at a time.
     const AT_A_TIME: usize = 64;
 
-    /// Where the ids of one change come from. No two changes get the same.
+    /// The ids of one change. No two changes get the same.
     pub(crate) fn ids(&self, at: Timestamp) -> Result<IdSource, Fail> {
         if given_seed().is_some() {
             return ids(at);
@@ -80,15 +80,15 @@ impl Random {
     }
 }
 
-/// A new plan's id.
+/// The id of a new plan.
 pub(crate) fn plan_id(at: Timestamp) -> Result<PlanId, Fail> {
     let mut random = random()?;
-    // Apart from the items that the same change makes, also where the seed is fixed.
+    // Different from the items of the same change, even if a test fixes the seed.
     random[9] = !random[9];
     Ok(PlanId(IdSource::new(at, random).nth(0)))
 }
 
-/// A key that nobody knows.
+/// A random key.
 pub(crate) fn secret() -> Result<[u8; 32], Fail> {
     let mut key = [0; 32];
     fill(&mut key)?;

@@ -1,55 +1,49 @@
-//! Opens the database. Whoever works with plans gets a [`Store`] and does not know which kind it is.
+//! Opens the database. The rest of the program only sees a [`Store`].
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use punchlist_model::PlanId;
 use punchlist_model::session::Store;
 use punchlist_model::store::Error;
 use punchlist_store::{Options, Sqlite, Threaded};
 
-/// The store, made if it is not there.
+/// Opens the store, and creates it if it does not exist.
 pub(crate) fn open(options: &Options) -> Result<Arc<dyn Store>, Error> {
     Ok(Arc::new(Sqlite::open(options)?))
 }
 
-/// The store for reading; `None` if there is none. Nothing is made, nothing is written.
+/// Opens the store for reading; `None` if it does not exist. Creates and writes nothing.
 pub(crate) fn open_to_read(options: &Options) -> Result<Option<Arc<dyn Store>>, Error> {
     Ok(Sqlite::open_to_read(options)?.map(|store| Arc::new(store) as Arc<dyn Store>))
 }
 
-/// The store on a thread of its own, for those who must not block. Made if it is not there.
+/// Opens the store on a thread of its own, for async callers. Creates it if it does not exist.
 pub(crate) fn open_on_thread(options: &Options) -> Result<Arc<dyn Store>, Error> {
     Ok(Arc::new(Threaded::open(options)?))
 }
 
-/// Gives the plans of a project, and of those below it, to another one. Says which.
-pub(crate) fn move_project(options: &Options, from: &str, to: &str) -> Result<Vec<PlanId>, Error> {
-    Sqlite::open(options)?.move_project(from, to)
-}
-
-/// A store that is opened when it is first needed and stays open, for servers.
+/// A store for servers: opened on first use, then kept open.
 pub(crate) struct StayingStore {
     options: Options,
     opened: Mutex<Option<Arc<Sqlite>>>,
 }
 
 impl StayingStore {
-    /// One that is not open yet.
+    /// A store that is not open yet.
     pub(crate) fn new(options: Options) -> Self {
         Self { options, opened: Mutex::default() }
     }
 
-    /// Where it is, and how it is kept.
+    /// The options for opening it.
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
 
-    /// The store, made if it is not there. `is_opened` is called if it is opened now.
+    /// The store, created if it does not exist. `is_opened` runs if this call opens it.
     pub(crate) fn store(&self, is_opened: impl FnOnce()) -> Result<Arc<dyn Store>, Error> {
         self.open(self.lock(), is_opened)
     }
 
-    /// The same; `None` if there is no database and none is open.
+    /// The same; `None` if the database does not exist.
     pub(crate) fn store_if_there(
         &self,
         is_opened: impl FnOnce(),
@@ -58,13 +52,13 @@ impl StayingStore {
         if opened.is_none() && !self.options.path.exists() {
             return Ok(None);
         }
-        // A database that is there may as well be opened to write: it will be.
+        // Open for writing: a server will write sooner or later.
         self.open(opened, is_opened).map(Some)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Arc<Sqlite>>> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that could only be read may be writable by now.
+        // A store that was read-only may be writable by now.
         drop(opened.take_if(|it| it.is_read_only()));
         opened
     }

@@ -1,112 +1,30 @@
-//! A text that somebody changes in an editor. Whatever cannot be used is kept, and its place is told.
+//! The user's editor.
 
 use std::env;
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::PathBuf;
 
-use punchlist_bridge::editor;
+use punchlist_tui::terminal::editing::{Edited, Editor};
 
-use crate::error::{Code, Fail};
-use crate::print::{self, Said};
-use crate::{input, person, places};
+use crate::fail::Fail;
+use crate::{person, places, print};
 
-/// Most files of one name that may be left from before.
-const MOST: u32 = 1000;
-
-/// What somebody made of a text.
-pub(crate) struct Edited<T> {
-    /// What it says.
-    pub(crate) said: T,
-    file: PathBuf,
-}
-
-impl<T> Edited<T> {
-    /// Ends the edit: the file goes if what it says was done, and is kept and named otherwise.
-    pub(crate) fn end<R>(self, done: Result<R, Fail>) -> Result<R, Fail> {
-        match done {
-            Ok(done) => {
-                fs::remove_file(&self.file).ok();
-                Ok(done)
-            }
-            Err(fail) => Err(kept(fail, &self.file)),
-        }
-    }
-}
-
-/// Whether an editor is known and somebody could use it.
+/// Whether there is an editor and a terminal to use it at.
 pub(crate) fn is_possible() -> bool {
     !person::is_agent() && (chosen().is_some() || print::can_ask())
 }
 
-/// The user's editor; where there is a terminal, there is `vi`.
+/// The editor that the user has set.
 fn chosen() -> Option<String> {
     let set = |name: &str| env::var(name).ok().filter(|it| !it.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR"))
 }
 
-/// Opens a text in the user's editor until it can be read or they give up. `None` if it comes back
-/// as it was, or empty.
+/// Opens a text in the user's editor, `vi` by default. `None` if the text comes back unchanged or
+/// empty.
 pub(crate) fn edit<T>(
     name: &str,
     text: &str,
     read: impl Fn(&str) -> Result<T, Fail>,
 ) -> Result<Option<Edited<T>>, Fail> {
-    let editor = chosen().unwrap_or_else(|| "vi".to_owned());
-    let file = write(name, text)?;
-    loop {
-        let failed =
-            |why: std::io::Error| Fail::ours(format!("cannot edit {}: {why}", file.display()));
-        if !editor::edit(&editor, &file).map_err(failed)? {
-            let fail = Fail::new(Code::Interrupted, "the editor did not end well; nothing changed");
-            return Err(kept(fail, &file));
-        }
-        let after = input::file(&file)?;
-        if after == text || after.trim().is_empty() {
-            fs::remove_file(&file).ok();
-            return Ok(None);
-        }
-        match read(&after) {
-            Ok(said) => return Ok(Some(Edited { said, file })),
-            Err(fail) => {
-                print::fail(&fail, false);
-                if print::confirm("Edit it again?") != Said::Yes {
-                    return Err(kept(fail, &file));
-                }
-            }
-        }
-    }
-}
-
-/// The failure, with where the text is.
-fn kept(fail: Fail, file: &std::path::Path) -> Fail {
-    let place = format!("your text is kept in {}.", file.display());
-    let hint = match &fail.hint {
-        Some(hint) => format!("{hint}\n{place}"),
-        None => place,
-    };
-    fail.hint(hint)
-}
-
-/// Writes the text to a file of its own. One that was kept from before is never written over.
-fn write(name: &str, text: &str) -> Result<PathBuf, Fail> {
-    let directory = places::data()?;
-    let failed = |why: std::io::Error| {
-        Fail::ours(format!("cannot write a file to edit in {}: {why}", directory.display()))
-    };
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(failed)?;
-    for n in 1..MOST {
-        let file = directory.join(format!("edit-{name}-{n}.md"));
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file) {
-            Ok(mut it) => {
-                it.write_all(text.as_bytes()).map_err(failed)?;
-                return Ok(file);
-            }
-            Err(why) if why.kind() == ErrorKind::AlreadyExists => {}
-            Err(why) => return Err(failed(why)),
-        }
-    }
-    Err(Fail::ours(format!("{} is full of texts that were kept", directory.display()))
-        .hint("remove the files named `edit-…` that are there."))
+    let command = chosen().unwrap_or_else(|| "vi".to_owned());
+    Editor { command, directory: places::data()? }.edit(name, text, read)
 }

@@ -1,12 +1,12 @@
-//! Where the engine's hook events meet this process: its environment, its processes, and the store of the
-//! directory that an event names.
+//! Connects hook events of the engine with this process: its environment, its ancestors, and the
+//! store for the directory that an event names.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use punchlist_bridge::doctor::BUT;
+use punchlist_bridge::doctor::PROBLEM_SEPARATOR;
 use punchlist_engine::hook::spool::{Spool, Spooled};
 use punchlist_engine::hook::{event, failures};
 use punchlist_engine::session::is_called;
@@ -20,14 +20,15 @@ use crate::block_on;
 use crate::clock::{self, Clock};
 use crate::{called, identity, places, plan_choice, repository};
 
-/// What a hook finds around this process.
+/// The facts about this process that a hook needs.
 pub(crate) fn facts(app: &App, agent: Agent, has_server: bool) -> HookFacts {
     let ancestors = identity::ancestors(|it| is_called(agent.as_str(), it));
     let found = HookFacts::find(agent, &variable, &ancestors, app.now);
     HookFacts { has_server, plan: app.globals.plan.clone().or(found.plan.clone()), ..found }
 }
 
-/// What to say to the agent. `app` is the call as if made where the event happened ([`at`]).
+/// Handles an event and returns the answer for the agent. `app` must be the context for the event's
+/// directory ([`at`]).
 pub(crate) fn decide(
     app: &App,
     agent: Agent,
@@ -35,10 +36,11 @@ pub(crate) fn decide(
     facts: &HookFacts,
 ) -> Result<Answer, Failed> {
     if event.what == What::Doctor {
-        // A hook that cannot open its store would fail later, in silence.
-        let but = app.store_to_read().err().map(|fail| format!("{BUT}{}", fail.message));
+        // If the store cannot be opened, the doctor must see it: real events would fail unnoticed.
+        let problem =
+            app.store_to_read().err().map(|fail| format!("{PROBLEM_SEPARATOR}{}", fail.message));
         let version = env!("CARGO_PKG_VERSION");
-        return Ok(Answer::Message(format!("punchlist {version}{}", but.unwrap_or_default())));
+        return Ok(Answer::Message(format!("punchlist {version}{}", problem.unwrap_or_default())));
     }
     let project = app.project()?;
     let settings = app.settings()?;
@@ -61,7 +63,7 @@ pub(crate) fn decide(
     answer
 }
 
-/// The call as if made in the directory that the event names.
+/// The context for the directory that the event names.
 pub(crate) fn at(app: &App, event: &Event) -> Result<App, String> {
     let mut globals = app.globals.clone();
     if let Some(db) = globals.db.take() {
@@ -78,16 +80,16 @@ fn within(mut globals: Globals, event: &Event) -> App {
     App::catching_up(globals)
 }
 
-/// Where events of a database are kept that cannot be applied.
+/// The spool of a database.
 pub(crate) fn spool(database: &Path) -> Spool {
     let whole = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
     let whole = fs::canonicalize(&whole).unwrap_or(whole);
     Spool::of(&whole, places::data().ok().as_deref())
 }
 
-/// Applies the events that wait for a database, until a time.
+/// Applies the spooled events of a database, until a deadline.
 pub(crate) fn catch_up(database: &Path, until: Option<Instant>) -> CaughtUp {
-    // What is said to the agent, it would have had to hear then.
+    // The answers come too late for the agent, so they are dropped.
     let apply = |agent: Agent, event: &Event, facts: &HookFacts| {
         let globals = Globals { db: Some(database.to_owned()), ..Globals::default() };
         decide(&within(globals, event), agent, event, facts).map(drop)
@@ -100,7 +102,7 @@ fn note(kept: Option<&Spooled>, what: &str) {
         at: clock::now(),
         agent: kept.map(|it| it.agent.clone()).unwrap_or_default(),
         event: kept.and_then(|it| it.event.clone()),
-        what: format!("an event that was kept came to nothing: {what}"),
+        what: format!("an event from the spool could not be applied: {what}"),
     };
     if let Ok(directory) = places::data() {
         failures::note(&directory, &failure).ok();

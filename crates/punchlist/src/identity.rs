@@ -1,17 +1,18 @@
-//! Who acts: the person at the keyboard, and the process that a claim may be bound to.
+//! Identities: the name of the actor, and the process that a claim is bound to.
 //!
-//! A verb's own process is never the holder of a claim: it ends at once. `--pid` names one that
-//! lives on.
+//! A claim is never bound to the verb's own process, which ends at once. `--pid` names a process
+//! that keeps running.
 
 use std::env;
 
 use punchlist_bridge::process::{self, Ancestor};
-use punchlist_engine::session;
-use punchlist_model::{Actor, Holder, Plan, Process};
+use punchlist_engine::{around, session};
+use punchlist_model::{Holder, Process, Slice};
 
-use crate::error::Fail;
+use crate::clock::Clock;
+use crate::fail::Fail;
 
-/// The name that changes are made under: `--as`, else `user@host`.
+/// The actor's name: `--as`, else `user@host`.
 pub(crate) fn name(given: Option<&str>) -> Result<String, Fail> {
     match given {
         Some(name) if name.trim().is_empty() || name.contains('\0') => {
@@ -26,11 +27,6 @@ pub(crate) fn name(given: Option<&str>) -> Result<String, Fail> {
     }
 }
 
-/// The author of what this call changes.
-pub(crate) fn actor(name: &str) -> Actor {
-    Actor::person(name)
-}
-
 fn user() -> String {
     ["USER", "LOGNAME"]
         .into_iter()
@@ -39,7 +35,7 @@ fn user() -> String {
         .unwrap_or_else(|| rustix::process::geteuid().as_raw().to_string())
 }
 
-/// What this machine is called.
+/// The host name.
 pub(crate) fn host() -> String {
     if cfg!(debug_assertions)
         && let Ok(host) = env::var("PUNCHLIST_HOST")
@@ -49,7 +45,7 @@ pub(crate) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// The holder of what this call starts.
+/// The holder of the items that this call starts.
 pub(crate) fn holder(name: &str, pid: Option<u32>) -> Result<Holder, Fail> {
     let process = match pid {
         Some(pid) => Some(process::process(&host(), pid).ok_or_else(|| {
@@ -66,26 +62,15 @@ pub(crate) fn process() -> Option<Process> {
     process::process(&host(), std::process::id())
 }
 
-/// The processes behind claims of this plan that are known to have ended.
-///
-/// Only a process of this host, boot and pid namespace can be known; any other has to let its lease
-/// run out.
-pub(crate) fn gone(plan: &Plan) -> Vec<Process> {
-    let claimed: Vec<&Process> = plan
-        .in_progress()
-        .filter_map(|item| item.claim.as_ref()?.holder.process.as_ref())
-        .collect();
-    if claimed.is_empty() {
-        return Vec::new();
-    }
-    let host = host();
-    claimed.into_iter().filter(|it| process::has_ended(&host, it)).cloned().collect()
+/// The processes of claims in this plan that have ended.
+pub(crate) fn gone(plan: &Slice) -> Vec<Process> {
+    around::gone(&Clock, plan)
 }
 
-/// The processes above this one, nearest first, up to the one looked for.
+/// The ancestors of this process, nearest first, up to the first one that `is_it` accepts.
 ///
-/// In debug builds `PUNCHLIST_ANCESTORS` says how many of them are looked at, so that tests do not
-/// depend on who runs them; a release build does not know it.
+/// In debug builds, `PUNCHLIST_ANCESTORS` limits their number, so that tests do not depend on the
+/// program that runs them. Release builds ignore it.
 pub(crate) fn ancestors(is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     let mut found = process::ancestors(&host(), std::process::id(), is_it);
     if cfg!(debug_assertions)
@@ -96,39 +81,14 @@ pub(crate) fn ancestors(is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     found
 }
 
-/// The same up to the nearest that is called like an agent that we know.
+/// The ancestors up to the nearest one with the name of a known agent.
 pub(crate) fn up_to_agent() -> Vec<Ancestor> {
     ancestors(session::is_known)
 }
 
 #[cfg(test)]
 mod tests {
-    use punchlist_model::{
-        Attempt, Claim, IdSource, Item, ItemId, Number, PlanId, Status, Timestamp,
-    };
-
     use super::*;
-
-    #[test]
-    fn a_claim_is_freed_early_only_by_a_process_of_this_host_that_is_gone() {
-        let me = process::process(&host(), std::process::id()).unwrap();
-        let ended = Process { start_time: me.start_time - 1, ..me.clone() };
-        let elsewhere = Process { host: "another host".to_owned(), ..ended.clone() };
-        let gone = |process: &Process| {
-            let at = Timestamp::UNIX_EPOCH;
-            let ids = IdSource::fixed(at, 1);
-            let mut item = Item::new(ItemId(ids.nth(0)), Number(1), "a", at);
-            item.status = Status::InProgress;
-            let holder = Holder { name: "ann".to_owned(), process: Some(process.clone()) };
-            item.claim = Some(Claim { holder, attempt: Attempt(1), expires_at: at });
-            let mut plan = Plan::new(PlanId(ids.nth(1)), "/p", at);
-            plan.items.insert(Number(1), item);
-            gone(&plan)
-        };
-        assert_eq!(gone(&me), []);
-        assert_eq!(gone(&elsewhere), []);
-        assert_eq!(gone(&ended), std::slice::from_ref(&ended));
-    }
 
     #[test]
     fn a_process_that_is_not_there_cannot_hold() {

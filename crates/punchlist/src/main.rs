@@ -1,7 +1,7 @@
-//! The binary: verbs, configuration, and the only place where the rooms are joined.
+//! The binary: verbs, configuration, and the only place that connects all crates.
 //!
-//! Nothing here is a rule of the plan; those live in the model. Nothing but [`mod@print`] writes to
-//! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
+//! It has no rules of the plan; those are in the model. Only [`mod@print`] writes to stdout and
+//! stderr, and only [`clock`] reads the clock and gets random numbers.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,6 @@ mod app;
 mod args;
 mod called;
 mod change;
-mod checklist;
 mod clock;
 mod config;
 mod current_session;
@@ -18,12 +17,7 @@ mod database;
 mod editing;
 mod hook_event;
 mod identity;
-mod inline_terminal;
-mod input;
 mod items;
-mod keyboard;
-mod keys;
-mod line_editor;
 mod pager;
 mod patience;
 mod permission;
@@ -33,20 +27,19 @@ mod plan_choice;
 mod print;
 mod repository;
 mod run;
-mod stream_input;
-mod survey;
 mod verb;
 mod watch;
 
 use punchlist_bridge::private;
-use punchlist_engine::check::{evidence, glob};
+use punchlist_engine::check::evidence;
 use punchlist_engine::outputs;
-use punchlist_engine::{archive, fail as error, merge, project};
-// Waits for the answer of a store where there is no runtime.
+use punchlist_engine::{archive, fail, merge, project};
+use punchlist_tui::terminal::{input, keyboard};
+// Waits for a store where there is no async runtime.
 pub(crate) use pollster::block_on;
 
 fn main() -> std::process::ExitCode {
-    // Before anything else is looked at: it may be about to become another program.
+    // First of all: if this process was started as a guardian, this call never returns.
     punchlist_sched::guardian::enter_if_called();
     app::main()
 }

@@ -1,95 +1,20 @@
-//! Long texts on a terminal: through the user's pager, line by line, made harmless on the way.
-//!
-//! Elsewhere, or where no pager can be started, they are printed as they are read. However long a text is,
-//! only a line of it is held at a time.
+//! The user's pager.
 
 use std::env;
-use std::io::{self, BufRead, ErrorKind, IsTerminal, Write};
-use std::process::{Command, Stdio};
+use std::io::BufRead;
 
-use punchlist_formats::text;
+use punchlist_tui::terminal::pager;
 
-use crate::error::Fail;
+use crate::fail::Fail;
 
-/// The longest line that is shown whole.
-const LONGEST: u64 = 64 << 10;
-
-/// Shows a text. Whoever stops reading has seen enough.
+/// Shows a text, on a terminal in the user's pager.
 pub(crate) fn show(text: impl BufRead) -> Result<(), Fail> {
-    let shown = if io::stdout().is_terminal() { paged(text) } else { copy(text, io::stdout()) };
-    match shown {
-        Err(why) if why.kind() != ErrorKind::BrokenPipe => {
-            Err(Fail::ours(format!("cannot show it: {why}")))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    pager::show(text, wanted().as_deref())
 }
 
-/// The pager that the user wants; `cat` and nothing want none.
+/// The pager that the user has set; `None` for `cat` and an empty value.
 fn wanted() -> Option<String> {
     let set = ["PUNCHLIST_PAGER", "PAGER"].into_iter().find_map(|it| env::var(it).ok());
     let pager = set.unwrap_or_else(|| "less".to_owned());
     Some(pager.trim().to_owned()).filter(|it| !it.is_empty() && it != "cat")
-}
-
-fn paged(text: impl BufRead) -> io::Result<()> {
-    let Some(pager) = wanted() else { return copy(text, io::stdout()) };
-    let mut command = Command::new("sh");
-    // What fits on the screen is not paged, and stays there.
-    command.args(["-c", &pager]).stdin(Stdio::piped());
-    if env::var_os("LESS").is_none() {
-        command.env("LESS", "FRX");
-    }
-    let Ok(mut child) = command.spawn() else { return copy(text, io::stdout()) };
-    let copied = match child.stdin.take() {
-        Some(stdin) => copy(text, stdin),
-        None => Ok(()),
-    };
-    let ended = child.wait()?;
-    match copied {
-        // The shell found no such program: it took nothing.
-        Err(why) if ended.code() == Some(127) => Err(io::Error::other(format!(
-            "the pager {pager:?} is not there ({why}); set PAGER to another, or to `cat`"
-        ))),
-        other => other,
-    }
-}
-
-fn copy(mut text: impl BufRead, mut to: impl Write) -> io::Result<()> {
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let read = io::Read::take(&mut text, LONGEST).read_until(b'\n', &mut line)?;
-        if read == 0 {
-            return to.flush();
-        }
-        let said = String::from_utf8_lossy(&line);
-        to.write_all(text::one_line(said.trim_end_matches(['\n', '\r'])).as_bytes())?;
-        if line.ends_with(b"\n") {
-            to.write_all(b"\n")?;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_is_made_harmless_line_by_line() {
-        for (from, expected) in [
-            ("", ""),
-            ("one\ntwo\n", "one\ntwo\n"),
-            ("no end", "no end"),
-            ("red \u{1b}[31mred\u{1b}[0m\r\n", "red red\n"),
-            ("\n\nx\n", "\n\nx\n"),
-        ] {
-            let mut out = Vec::new();
-            copy(from.as_bytes(), &mut out).unwrap();
-            assert_eq!(String::from_utf8(out).unwrap(), expected, "{from:?}");
-        }
-        let mut out = Vec::new();
-        copy(&b"\xff\xfe\n"[..], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "\u{fffd}\u{fffd}\n");
-    }
 }

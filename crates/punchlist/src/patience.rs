@@ -1,7 +1,7 @@
-//! How long this process waits for others that write, and what it says meanwhile.
+//! How long this process waits for the write lock, and the message while it waits.
 //!
-//! In debug builds `PUNCHLIST_WAIT_MS` (two numbers: when to tell, when to give up) stands in for both, so
-//! that tests need not wait; a release build does not know it.
+//! In debug builds, tests set `PUNCHLIST_WAIT_MS` (two numbers: when to print the message, when to
+//! give up) to wait less. Release builds ignore it.
 
 use std::env;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,17 +11,17 @@ use punchlist_store::Waiting;
 
 use crate::{clock, print};
 
-/// Whether what is said is for a program.
+/// Whether messages are printed as JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
 
-/// Says how the verb that this process is called with waits.
+/// Sets the waiting times for a verb.
 pub(crate) fn set(verb: &str, json: bool) {
     JSON.store(json, Ordering::Relaxed);
     let seconds = Duration::from_secs;
     let (tell_after, give_up_after) = match verb {
-        // An agent waits for a hook, and it must be answered within two seconds.
+        // A hook must answer within two seconds.
         "hook" => (seconds(60), Duration::from_millis(700)),
-        // A client gives up on a call after a while.
+        // An MCP client has a timeout for calls.
         "mcp" => (seconds(3), seconds(10)),
         _ => (seconds(3), seconds(30)),
     };

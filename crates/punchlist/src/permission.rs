@@ -1,16 +1,16 @@
-//! Asks the person for what a check needs before it runs.
+//! Asks the person for permission before a check runs.
 
 use punchlist_engine::policy::checks::{self, Permission};
 use punchlist_engine::policy::consent;
 use punchlist_model::{Check, Item};
 
 use crate::app::App;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::person::{self, Act};
 use crate::places;
 use crate::print::{self, Said};
 
-/// Lets a check run, or says why not. May ask at the terminal.
+/// Decides whether a check may run; an error says why not. May ask at the terminal.
 pub(crate) fn to_run(app: &App, item: &Item, check: &Check) -> Result<(), Fail> {
     let line = checks::line(item, check);
     match checks::permission(&app.policy()?, item, check, person::called_by())? {
@@ -27,17 +27,17 @@ pub(crate) fn to_run(app: &App, item: &Item, check: &Check) -> Result<(), Fail> 
     }
 }
 
-/// Asks for consent to checks that agents write in this project, unless it was given; anything but a yes is
-/// an error. `about` is the check that is to run, if one is.
+/// Asks for consent to checks written by agents in this project, unless it was given before.
+/// Anything but a yes is an error. `about` is the check that would run, if any.
 pub(crate) fn consent(app: &App, about: Option<&str>) -> Result<(), Fail> {
     let (data, project) = (places::data()?, &app.project()?.name);
     if consent::is_given(&data, project) {
         return Ok(());
     }
-    let (what, verb) = ("the word for checks that agents write is given", "verify --consent");
+    let (what, verb) = ("consent to checks written by agents is given", "verify --consent");
     person::at_terminal(what, verb)?;
     consent::check_project(project)?;
-    let question = "Run checks that agents write in this project?";
+    let question = "Run checks written by agents in this project?";
     let (about, otherwise) = (consent::meaning(project, about), "no check was run");
     Act { what, verb, about: &about, question, otherwise }.confirm()?;
     consent::give(&data, project)

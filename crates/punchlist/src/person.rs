@@ -1,7 +1,7 @@
-//! Who makes this call, and what a person confirms at their terminal by a key.
+//! Who makes this call, and confirmations by a person at a terminal.
 //!
-//! The engine decides who makes the call; here it is shown the environment, the processes above and the
-//! terminal, once in a process.
+//! The engine decides who makes the call. This file gives it the environment, the ancestors of the
+//! process and the terminal, once per process.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,12 +11,9 @@ use std::sync::OnceLock;
 use punchlist_engine::policy::human::{self, CalledBy, Signs};
 use punchlist_formats::view::Reader;
 
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::identity;
 use crate::keyboard::Keyboard;
-
-/// What an agent is told that may not do something itself.
-pub(crate) use punchlist_engine::fail::ASK_USER;
 
 /// Who makes this call. It does not change while the process runs.
 static CALLED_BY: OnceLock<CalledBy> = OnceLock::new();
@@ -26,13 +23,13 @@ pub(crate) fn called_by() -> CalledBy {
     *CALLED_BY.get_or_init(|| CalledBy::find(&SIGNS))
 }
 
-/// The verb that was called is one that agents start, whether or not anything else shows that: a hook, or
-/// the MCP server.
+/// Records that the verb is one that only agents call, a hook or the MCP server, whatever else
+/// indicates a person.
 pub(crate) fn serve_agent() {
     CALLED_BY.get_or_init(|| CalledBy::find_agent(&SIGNS));
 }
 
-/// What shows who makes this call.
+/// What the decision is based on.
 const SIGNS: Signs<'static> =
     Signs { variables: &variable, ancestors: &identity::up_to_agent, has_terminal: &has_terminal };
 
@@ -40,51 +37,52 @@ fn variable(name: &str) -> Option<OsString> {
     env::var_os(name)
 }
 
-/// Whether keys come from a terminal, and it is the one that this process belongs to.
+/// Whether stdin is a terminal, and the controlling terminal of this process.
 fn has_terminal() -> bool {
     io::stdin().is_terminal() && Keyboard::open().is_some()
 }
 
-/// Whether an agent makes the call: then what it writes down is not a person's word.
+/// Whether an agent makes the call. If so, its input is not a person's.
 pub(crate) fn is_agent() -> bool {
     called_by().is_agent()
 }
 
-/// Who reads what this call prints.
+/// Who reads the output of this call.
 pub(crate) fn reader() -> Reader {
     if is_agent() { Reader::Agent } else { Reader::Person }
 }
 
-/// Refuses what only a person at a terminal may do.
+/// Refuses the call unless a person at a terminal makes it.
 pub(crate) fn at_terminal(what: &str, verb: &str) -> Result<(), Fail> {
     called_by().at_terminal(what, verb)
 }
 
-/// Refuses what is for people alone, where an agent makes the call. There need not be a terminal.
+/// Refuses the call if an agent makes it. A terminal is not needed.
 pub(crate) fn not_an_agent(what: &str) -> Result<(), Fail> {
     called_by().not_an_agent(what)
 }
 
-/// Whether the answer of an MCP client's user is a person's word, as far as this server can tell.
+/// Whether an answer from the user of an MCP client counts as a person's, as far as the server can
+/// tell.
 pub(crate) fn is_heard_through_client() -> bool {
     human::is_persons_client(&variable, &identity::ancestors(|_| false))
 }
 
-/// The keyboard of the person who calls, where no agent does; stdin may be a pipe.
+/// The terminal of the person who makes the call; `None` if an agent does. stdin may be a pipe.
 pub(crate) fn keyboard() -> Option<Keyboard> {
     called_by().is_person().then(Keyboard::open).flatten()
 }
 
-/// What a person confirms at their terminal by a key.
+/// An action that a person confirms at a terminal with a key.
 pub(crate) struct Act<'a> {
-    /// What only a person may do, as in `items are approved`.
+    /// The action, as in `items are approved`.
     pub(crate) what: &'a str,
-    /// The verb that it is done with.
+    /// The verb of the action.
     pub(crate) verb: &'a str,
-    /// What the question is about, drawn above it.
+    /// Lines to show above the question.
     pub(crate) about: &'a [String],
     pub(crate) question: &'a str,
-    /// What is told after a no.
+    /// The message after a no.
     pub(crate) otherwise: &'a str,
 }
 

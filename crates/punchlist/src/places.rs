@@ -1,6 +1,6 @@
-//! Where the user's own files lie, by this process's environment and the password database.
+//! The user's directories, from the environment and the password database.
 //!
-//! Which of the two counts for this caller is the engine's to say.
+//! The engine decides which of the two counts for this caller.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,11 +10,11 @@ use etcetera::base_strategy::choose_native_strategy;
 use punchlist_engine::places::{self, Directories, FromEnvironment, Places};
 use punchlist_engine::policy::trusted_files::TrustedFiles;
 
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person;
 
 /// The user's directories.
-fn find() -> Result<Places, Fail> {
+pub(crate) fn find() -> Result<Places, Fail> {
     let directories = choose_native_strategy().ok().map(|it| Directories {
         data: it.data_dir().join("punchlist"),
         config: it.config_dir().join("punchlist"),
@@ -33,12 +33,12 @@ pub(crate) fn database() -> Result<PathBuf, Fail> {
     Ok(find()?.database())
 }
 
-/// The directory with the lists that `acp-tap` saw.
+/// The directory with the lists that `acp-tap` records.
 pub(crate) fn acp_lists() -> Result<PathBuf, Fail> {
     Ok(find()?.acp_lists())
 }
 
-/// The directory with whole outputs of calls, a directory a run.
+/// The directory with the whole outputs of calls, one directory per run.
 pub(crate) fn outputs() -> Result<PathBuf, Fail> {
     Ok(find()?.outputs())
 }
@@ -58,7 +58,7 @@ pub(crate) fn trusted_files() -> TrustedFiles {
     TrustedFiles { data: data().ok(), called_by: person::called_by() }
 }
 
-/// Records where a person keeps things, for the calls that agents will make.
+/// Records the directories of a person, for later calls by agents.
 pub(crate) fn record() -> Result<(), Fail> {
     let found = find()?;
     account_home().map_or(Ok(()), |home| found.record(&home))
@@ -71,10 +71,10 @@ pub(crate) fn forget() {
     }
 }
 
-/// The home directory that the password database has for this user, whatever `HOME` says; `None` for a user
-/// whom it does not know.
+/// The home directory in the password database, whatever `HOME` says; `None` if the user is not in
+/// it.
 ///
-/// In debug builds `PUNCHLIST_HOME` replaces it, for tests; a release build does not know it.
+/// In debug builds, tests set `PUNCHLIST_HOME` instead. Release builds ignore it.
 fn account_home() -> Option<PathBuf> {
     if cfg!(debug_assertions)
         && let Some(home) = env::var_os("PUNCHLIST_HOME")

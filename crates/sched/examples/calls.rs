@@ -14,7 +14,8 @@ use punchlist_sched::{
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Commands run under a guardian, which is this program once more: it becomes one here.
+    // Commands run under a guardian: this program, started a second time, which becomes the
+    // guardian here.
     guardian::enter_if_called();
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work())
 }
@@ -24,7 +25,7 @@ async fn work() -> Result<(), Box<dyn Error>> {
     let run =
         Run::builder(tools()?).policy(policy).attended().processes(Processes::guarded()?).start();
 
-    // Questions can be answered by whoever has the run: here, a task that says yes to everything.
+    // Anybody who has the run can answer questions. Here, a task says yes to everything.
     let asks = run.clone();
     tokio::spawn(async move {
         while let Some(question) = asks.question().await {
@@ -79,7 +80,7 @@ async fn shell(arguments: Value, work: Work) -> Ended {
     }
 }
 
-/// A call that is stopped says what it has.
+/// A call that is stopped returns the output it has.
 async fn serve(_arguments: Value, work: Work) -> Ended {
     work.say(Line { stream: Stream::Out, text: "serving".to_owned() });
     work.stopping().await;

@@ -1,54 +1,55 @@
-//! What calls touch, and which of them get in each other's way.
+//! Which files calls read and write, and which calls conflict.
 //!
-//! Lexical only: whoever makes a [`Scope`] has resolved links. Where it cannot be told whether two
-//! scopes meet, they do: the cost of that is a little waiting, the cost of the opposite a lost write.
+//! Paths are compared as text: the caller resolves symbolic links before it makes a [`Scope`]. If
+//! it is uncertain whether two scopes overlap, they count as overlapping: that costs a little
+//! waiting, while the opposite could lose a write.
 
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
-/// What a call touches.
+/// What a call reads and writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Access {
-    /// It must be alone: nothing else runs beside it.
+    /// Whether the call must run alone.
     #[serde(default)]
     pub exclusive: bool,
-    /// What it reads.
+    /// What the call reads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<Scope>,
-    /// What it writes.
+    /// What the call writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<Scope>,
 }
 
 impl Access {
-    /// Nothing that others could touch.
+    /// The call reads and writes nothing that other calls could use.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// Everything: nothing may run beside it.
+    /// The call must run alone.
     pub fn exclusive() -> Self {
         Self { exclusive: true, ..Self::default() }
     }
 
-    /// Reads these.
+    /// The call reads these paths.
     pub fn reads<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
         Self { reads: paths.into_iter().map(Scope::new).collect(), ..Self::default() }
     }
 
-    /// Writes these.
+    /// The call writes these paths.
     pub fn writes<'a>(paths: impl IntoIterator<Item = &'a str>) -> Self {
         Self { writes: paths.into_iter().map(Scope::new).collect(), ..Self::default() }
     }
 
-    /// Whether it touches nothing that anybody else could mind.
+    /// Whether the call can conflict with no other.
     pub fn is_free(&self) -> bool {
         !self.exclusive && self.reads.is_empty() && self.writes.is_empty()
     }
 
-    /// Whether the two must not run at once.
+    /// Whether the two calls must not run at the same time.
     pub fn conflicts_with(&self, other: &Self) -> bool {
         let meet = |these: &[Scope], those: &[Scope]| {
             these.iter().any(|this| those.iter().any(|that| this.meets(that)))
@@ -61,7 +62,8 @@ impl Access {
     }
 }
 
-/// Some files: a path with all that is below it, or a pattern with `*`, `?`, `[…]`, `{…}` and `**`.
+/// A set of files: a path with everything below it, or a pattern with `*`, `?`, `[…]`, `{…}` and
+/// `**`.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Scope {
@@ -71,22 +73,22 @@ pub struct Scope {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Part {
-    /// Any number of parts.
+    /// Any number of components.
     Any,
-    /// A name, in lower case: some file systems tell no more.
+    /// A name, in lower case, because some file systems ignore case.
     Name(String),
-    /// A pattern: what every name begins and ends with.
+    /// A pattern: the beginning and the end that all its names share.
     Like { head: String, tail: String },
 }
 
 impl Scope {
-    /// The files that a path or pattern names.
+    /// The scope of a path or pattern.
     pub fn new(path: &str) -> Self {
         let mut parts = Vec::new();
         for part in path.split('/') {
             match part {
                 "" | "." => {}
-                // What is above a pattern cannot be told: anything.
+                // The parent of a pattern is unknown, so it may be anything.
                 ".." => match parts.pop() {
                     Some(Part::Any) => parts.push(Part::Any),
                     Some(Part::Name(_) | Part::Like { .. }) | None => {}
@@ -97,9 +99,10 @@ impl Scope {
         Self { parts, text: path.to_owned() }
     }
 
-    /// Whether some file may be in both.
+    /// Whether the two scopes may have a file in common.
     pub fn meets(&self, other: &Self) -> bool {
-        // `reached[j]`: the parts so far may name the same as the other's first j.
+        // `reached[j]`: the components so far may name the same path as the first j components of
+        // the other.
         let (these, those) = (&self.parts, &other.parts);
         let mut reached = vec![false; those.len() + 1];
         if let Some(first) = reached.first_mut() {
@@ -107,7 +110,7 @@ impl Scope {
         }
         spread(&mut reached, those);
         for part in these {
-            // The other's path ends here, and everything below it is its own.
+            // The other path ends here, and everything below it belongs to it.
             if reached.last() == Some(&true) {
                 return true;
             }
@@ -124,7 +127,7 @@ impl Scope {
             spread(&mut next, those);
             reached = next;
         }
-        // This path ends here; wherever the other goes on from, it is below.
+        // This path ends here, so the rest of the other path is below it.
         reached.contains(&true)
     }
 }
@@ -135,7 +138,7 @@ fn mark(reached: &mut [bool], j: usize) {
     }
 }
 
-/// `**` may also be nothing.
+/// `**` may also match nothing.
 fn spread(reached: &mut [bool], parts: &[Part]) {
     for (j, part) in parts.iter().enumerate() {
         if reached.get(j) == Some(&true) && *part == Part::Any {

@@ -1,14 +1,15 @@
-//! One call's life: what was asked, where it stands, and how it ended.
+//! One call: its request, its state and its outcome.
 //!
-//! A call is a header that never changes but for a modification, and a state. A state that has ended is
-//! a type of its own, so nothing can happen to it any more. [`Live::step`] is the only way a call moves;
-//! it knows nothing of other calls. To see what may follow what, read
-//! `call/snapshots/every_state_meets_every_step.snap`.
+//! A call has a header, which only a modification of the arguments changes, and a state. A final
+//! state is a type of its own, so that it cannot change any more. [`Live::step`] is the only
+//! function that changes the state; it knows no other calls.
+//! `call/snapshots/every_state_meets_every_step.snap` shows all transitions.
 
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use punchlist_model::QuestionId;
 use punchlist_model::{Attempt, Timestamp};
@@ -18,7 +19,7 @@ use serde_json::Value;
 use crate::access::Access;
 use crate::policy::Subject;
 
-/// A call, by the order in which calls were scheduled.
+/// The id of a call. Ids count up in the order in which calls are scheduled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct CallId(pub u32);
 
@@ -28,17 +29,18 @@ impl fmt::Display for CallId {
     }
 }
 
-/// Calls that were scheduled together.
+/// The id of a batch: calls that were scheduled together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct BatchId(pub u32);
 
-/// Which version of a call's arguments: a person may change them while an older version is validated.
+/// The version of a call's arguments. A person may change them while an older version is being
+/// validated.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
 pub struct ArgumentsVersion(pub u32);
 
-/// A kind of call, for limits. The one that limits do not name is [`Kind::OTHER`].
+/// The kind of a call, for limits. Kinds without a limit are [`Kind::OTHER`].
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -49,44 +51,45 @@ impl Kind {
     pub const OTHER: Self = Self(0);
 }
 
-/// What is asked for.
+/// The request for a call.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Request {
     /// The tool's name.
     pub tool: String,
-    /// Its arguments.
+    /// The tool's arguments.
     pub arguments: Value,
-    /// The calls that must have succeeded before.
+    /// The calls that must succeed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<CallId>,
-    /// Of several that could run, the one with the higher number goes first.
+    /// If several calls could run, the one with the higher priority runs first.
     #[serde(default)]
     pub priority: i32,
-    /// How long one attempt may take.
+    /// The timeout of one attempt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ms: Option<u64>,
-    /// What happens after an attempt that failed.
+    /// Whether a failed attempt is retried.
     #[serde(default)]
     pub retry: Retry,
-    /// If it fails for good, nothing begins that has not begun.
+    /// Whether no further call of the run starts if this one fails.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub vital: bool,
 }
 
-/// How often a call may be tried again. Who sets it declares that a second attempt does no harm.
+/// How often a call may be retried. By setting it, the caller declares that a second attempt does
+/// no harm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Retry {
-    /// How many attempts more than the first.
+    /// The number of retries after the first attempt.
     pub times: u32,
-    /// How long to wait before the second attempt; twice as long before each one after it.
+    /// The delay before the first retry; it doubles with each further one.
     pub wait_ms: u64,
 }
 
 impl Retry {
-    /// The longest wait between two attempts.
+    /// The maximum delay between two attempts.
     const LONGEST_MS: u64 = 5 * 60_000;
 
-    /// How long to wait after an attempt, or nothing if it was the last.
+    /// The delay after an attempt; `None` if it was the last.
     pub fn wait_after(self, attempt: Attempt) -> Option<u64> {
         let again = attempt.0 <= self.times;
         let doubled = 1_u64.checked_shl(attempt.0.saturating_sub(1)).unwrap_or(u64::MAX);
@@ -94,122 +97,123 @@ impl Retry {
     }
 }
 
-/// What validation found out about a call.
+/// The result of validating a call.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Checked {
-    /// What it touches.
+    /// What the call reads and writes.
     pub access: Access,
-    /// Its kind, for limits.
+    /// The kind of the call, for limits.
     pub kind: Kind,
-    /// What rules are about.
+    /// What policy rules are matched against.
     pub subject: Subject,
 }
 
-/// A call: its header, and where it stands.
+/// A call: its header and its state.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Call {
-    /// Which.
+    /// The call's id.
     pub id: CallId,
-    /// With which it was scheduled.
+    /// The batch that it belongs to.
     pub batch: BatchId,
-    /// What is asked for.
+    /// The request.
     pub request: Request,
-    /// Where it stands.
+    /// The state.
     pub state: State,
 }
 
-/// Where a call stands.
+/// The state of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum State {
-    /// Something may still happen to it.
+    /// The call has not ended.
     Live(Live),
-    /// Nothing will.
-    Done(Outcome),
+    /// The call has ended. The outcome is shared by the machine, the ledger and all subscribers,
+    /// because its output may be long.
+    Done(Arc<Outcome>),
 }
 
-/// What a call may be while it has not ended.
+/// The states of a call that has not ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Live {
-    /// Its tool and arguments are validated.
+    /// The tool and the arguments are being validated.
     Validating {
-        /// Which version of its arguments.
+        /// The version of the arguments.
         version: ArgumentsVersion,
     },
-    /// It waits for other calls, for its turn, or for the next attempt.
+    /// The call waits for other calls, for a free place, or for the next attempt.
     Scheduled {
-        /// How often it was tried.
+        /// The number of attempts so far.
         tried: Attempt,
-        /// It may run: a rule or a person allowed it.
+        /// Whether a rule or a person has allowed the call.
         allowed: bool,
-        /// When it may be tried again, after an attempt that failed.
+        /// When the call may be retried, after a failed attempt.
         again_at: Option<Timestamp>,
-        /// What that attempt gave back, should there be no other.
+        /// The output of the failed attempt, in case there is no other attempt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Box<Output>>,
     },
-    /// A person is asked.
+    /// The call waits for a person's answer.
     AwaitingApproval {
         /// The question.
         question: QuestionId,
     },
-    /// It runs.
+    /// The call runs.
     Executing {
-        /// Which attempt.
+        /// The number of the attempt.
         attempt: Attempt,
-        /// Since when.
+        /// When the attempt started.
         started_at: Timestamp,
-        /// It is being stopped, and why. Until it has ended, it may still touch what it touches.
+        /// Why the call is being stopped, if it is. Until it has ended, it may still write.
         stopping: Option<Box<StopReason>>,
     },
 }
 
-/// Why an execution is stopped.
+/// Why a running call is stopped.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum StopReason {
-    /// Somebody does not want it any more.
+    /// The call was cancelled.
     Cancelled(CancelReason),
-    /// It took too long.
+    /// The attempt exceeded its timeout.
     TimedOut,
 }
 
-/// How a call ended.
+/// The outcome of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It did what it was asked.
+    /// The call succeeded.
     Success(Output),
-    /// It did not.
+    /// The call failed.
     Error(CallError),
-    /// It was not allowed to come to an end, or to begin.
+    /// The call was cancelled before it ended, or before it started.
     Cancelled {
-        /// Why.
+        /// The reason.
         reason: CancelReason,
-        /// What it gave back until then; nothing if it never began or said nothing.
+        /// The output so far; `None` if the call did not start or printed nothing.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<Box<Output>>,
     },
 }
 
-/// What a call gives back.
+/// The output of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Output {
-    /// What the caller is shown: possibly cut.
+    /// The text for the caller, possibly shortened.
     pub text: String,
-    /// Where the whole is, if the text was cut.
+    /// The path of the whole output, if the text was shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
-    /// What the tool found out, for programs. Models are not shown it.
+    /// Data for programs. Models do not see it.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub data: Value,
 }
 
 impl Output {
-    /// An output that is this text.
+    /// An output with this text.
     pub fn text(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// With this data beside its text.
+    /// Adds data to the output.
     #[must_use]
     pub fn with_data(self, data: Value) -> Self {
         Self { data, ..self }
@@ -232,42 +236,42 @@ impl From<&str> for Output {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum CallError {
-    /// Tool or arguments are not what they must be.
+    /// The tool does not exist, or its arguments are invalid.
     #[error("{0}")]
     Invalid(String),
-    /// It waits for a call that is not there.
-    #[error("it waits for {0}, which does not exist")]
+    /// The call depends on a call that does not exist.
+    #[error("it depends on {0}, which does not exist")]
     Unknown(CallId),
-    /// It waits for a call of a batch that has ended and that its caller has dropped.
-    #[error("it waits for {0}, whose batch is over and forgotten")]
+    /// The call depends on a call whose batch has ended and was dropped by its caller.
+    #[error("it depends on {0}, whose batch has ended and was dropped")]
     Forgotten(CallId),
-    /// It waits for itself, by way of others.
-    #[error("it waits for itself: {}", circle(.0))]
+    /// The call depends on itself, through others.
+    #[error("it depends on itself: {}", circle(.0))]
     Circle(Vec<CallId>),
-    /// A rule says no.
+    /// A policy rule denies the call.
     #[error("denied by policy: {0}")]
     Denied(String),
-    /// A person would have to be asked, and nobody is there.
-    #[error("nobody is there to be asked; {0}")]
+    /// A person would have to be asked, but nobody can be.
+    #[error("nobody can be asked; {0}")]
     NobodyToAsk(String),
-    /// It ran and failed.
+    /// The call ran and failed.
     #[error("{what}")]
     Failed {
-        /// What went wrong.
+        /// The error message.
         what: String,
-        /// What it gave back until then.
+        /// The output so far.
         output: Box<Output>,
     },
-    /// It took too long and was ended.
+    /// The call exceeded its timeout.
     #[error("timed out after {}", span(*after_ms))]
     TimedOut {
-        /// How long it had.
+        /// The timeout.
         after_ms: u64,
-        /// What it gave back until then.
+        /// The output so far.
         output: Box<Output>,
     },
-    /// The tool itself broke. That is a fault in the tool, not in the call.
-    #[error("the tool broke: {0}")]
+    /// The tool panicked. That is a bug in the tool, not an error in the call.
+    #[error("the tool panicked: {0}")]
     Panicked(String),
 }
 
@@ -288,25 +292,25 @@ fn circle(calls: &[CallId]) -> String {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelReason {
-    /// A person was asked and said no.
+    /// A person was asked and refused.
     #[error("refused{}", because(.0.as_ref()))]
     Refused(Option<String>),
-    /// Somebody took it back.
+    /// The caller cancelled the call.
     #[error("cancelled{}", because(.0.as_ref()))]
     Asked(Option<String>),
-    /// What it waited for did not succeed.
-    #[error("{0}, which it waited for, did not succeed")]
+    /// A dependency did not succeed.
+    #[error("its dependency {0} did not succeed")]
     Dependency(CallId),
-    /// It had not begun when this one failed, after which nothing was to begin.
-    #[error("{0} failed, so it did not begin")]
+    /// The call had not started when this vital call failed.
+    #[error("not started, because {0} failed")]
     Halted(CallId),
-    /// It had not begun when a person refused this one, and did not say why.
-    #[error("{0} was refused, so it did not begin")]
+    /// The call had not started when a person refused this one without a reason.
+    #[error("not started, because {0} was refused")]
     Beside(CallId),
-    /// The tool found that it is not to be done.
+    /// The tool found that the call is not to be executed.
     #[error("{0}")]
     Declined(String),
-    /// The program ended while it ran. Whether it did anything is not known.
+    /// The program ended while the call ran. Its effects are unknown.
     #[error("interrupted: the program ended while it ran")]
     Interrupted,
 }
@@ -315,67 +319,68 @@ fn because(reason: Option<&String>) -> String {
     reason.map(|it| format!(": {it}")).unwrap_or_default()
 }
 
-/// How an execution ended.
+/// How an attempt ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Ended {
-    /// It did what it was asked.
+    /// The attempt succeeded.
     Well(Output),
-    /// It failed, or was made to end.
+    /// The attempt failed, or was stopped.
     Badly {
-        /// What went wrong.
+        /// The error message.
         what: String,
-        /// What it gave back until then.
+        /// The output so far.
         output: Output,
     },
-    /// It was not to be done after all, and why.
+    /// The call is not to be executed, with the reason.
     Declined(String),
-    /// The tool broke.
+    /// The tool panicked.
     Panicked(String),
 }
 
-/// What may happen to a call.
+/// An input of a call's state machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Tool and arguments are right.
+    /// The tool and the arguments are valid.
     Valid {
-        /// A rule allows it already.
+        /// Whether a rule allows the call.
         allowed: bool,
     },
-    /// They are not, or a rule says no.
+    /// The call is invalid, or a rule denies it.
     Invalid(CallError),
     /// A person is asked.
     Ask(QuestionId),
-    /// A person, or a new rule, allows it.
+    /// A person or a new rule allows the call.
     Allow,
-    /// Its arguments are validated again: a person changed them, or what they are about has changed.
+    /// The arguments must be validated again, because a person changed them or the files they refer
+    /// to have changed.
     Modify(ArgumentsVersion),
-    /// It begins.
+    /// An attempt starts.
     Start(Timestamp),
-    /// Its execution ended.
+    /// The attempt ended.
     End {
-        /// How.
+        /// How the attempt ended.
         how: Ended,
-        /// How long it had.
+        /// The timeout of the attempt.
         timeout_ms: u64,
-        /// When it is tried again, if it failed by itself and may be.
+        /// When to retry, if the attempt failed by itself and retries are left.
         again_at: Option<Timestamp>,
     },
-    /// It is not wanted any more, or took too long.
+    /// The call is cancelled, or exceeded its timeout.
     Stop(StopReason),
 }
 
-/// A step that the state does not know.
+/// A step that is not allowed in the present state: a bug.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a call that is {state} cannot {step}")]
 pub struct IllegalStep {
     /// The state's name.
     pub state: &'static str,
-    /// What was tried.
+    /// The step's name.
     pub step: &'static str,
 }
 
 impl Live {
-    /// What becomes of a call in this state. The state is consumed, so nobody keeps the old one.
+    /// Applies a step. Consumes the state, so that nobody keeps the old one.
     pub fn step(self, step: Step) -> Result<State, IllegalStep> {
         let illegal = IllegalStep { state: self.name(), step: step.name() };
         match self {
@@ -384,7 +389,7 @@ impl Live {
                     let tried = Attempt(0);
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at: None, said: None }))
                 }
-                Step::Invalid(error) => Ok(State::Done(Outcome::Error(error))),
+                Step::Invalid(error) => Ok(Outcome::Error(error).into()),
                 Step::Stop(StopReason::Cancelled(reason)) => Ok(cancelled(reason)),
                 Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
@@ -407,7 +412,7 @@ impl Live {
                 }
                 Step::Stop(StopReason::Cancelled(reason)) => {
                     let said = said.map(|it| *it).unwrap_or_default();
-                    Ok(State::Done(Outcome::cancelled(reason, said)))
+                    Ok(Outcome::cancelled(reason, said).into())
                 }
                 Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
@@ -437,7 +442,7 @@ impl Live {
                     Ok(ended(attempt, stopping.map(|it| *it), how, timeout_ms, again_at))
                 }
                 Step::Stop(stop) => {
-                    // Who was first said why; but what nobody wants any more is not tried again.
+                    // The first reason counts, but a cancelled call is not retried after a timeout.
                     let stopping = match (stopping.map(|it| *it), stop) {
                         (Some(StopReason::Cancelled(first)), _) => StopReason::Cancelled(first),
                         (Some(StopReason::TimedOut) | None, stop) => stop,
@@ -455,7 +460,7 @@ impl Live {
         }
     }
 
-    /// The state's name, as it is shown.
+    /// The state's name, as shown.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Validating { .. } => "validating",
@@ -467,7 +472,7 @@ impl Live {
 }
 
 fn cancelled(reason: CancelReason) -> State {
-    State::Done(Outcome::cancelled(reason, Output::default()))
+    Outcome::cancelled(reason, Output::default()).into()
 }
 
 fn ended(
@@ -478,10 +483,10 @@ fn ended(
     again_at: Option<Timestamp>,
 ) -> State {
     let error = match (stopping, how) {
-        // It was quicker than who wanted to stop it: what is done is done.
-        (_, Ended::Well(output)) => return State::Done(Outcome::Success(output)),
+        // The call succeeded before it could be stopped, so it counts as a success.
+        (_, Ended::Well(output)) => return Outcome::Success(output).into(),
         (Some(StopReason::Cancelled(reason)), Ended::Badly { output, .. }) => {
-            return State::Done(Outcome::cancelled(reason, output));
+            return Outcome::cancelled(reason, output).into();
         }
         (Some(StopReason::Cancelled(reason)), Ended::Panicked(_)) => return cancelled(reason),
         (_, Ended::Declined(why)) => return cancelled(CancelReason::Declined(why)),
@@ -500,7 +505,7 @@ fn ended(
             let said = said.map(|it| Box::new(it.clone()));
             State::Live(Live::Scheduled { tried: attempt, allowed: true, again_at, said })
         }
-        None => State::Done(outcome),
+        None => outcome.into(),
     }
 }
 
@@ -521,13 +526,13 @@ impl Step {
 }
 
 impl Outcome {
-    /// A call that was cancelled, with what it gave back until then.
+    /// A cancelled call, with its output so far.
     pub fn cancelled(reason: CancelReason, output: Output) -> Self {
         let output = (output != Output::default()).then(|| Box::new(output));
         Self::Cancelled { reason, output }
     }
 
-    /// Whether the call did what it was asked.
+    /// Whether the call succeeded.
     pub fn is_success(&self) -> bool {
         match self {
             Self::Success(_) => true,
@@ -535,7 +540,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome as the model that asked for the call reads it: how it ended, and what it printed.
+    /// The outcome as text for the model that made the call: how it ended, and its output.
     pub fn for_model(&self) -> String {
         let printed = self.output().map(|it| it.text.as_str()).filter(|it| !it.trim().is_empty());
         let ended = match self {
@@ -559,7 +564,7 @@ impl Outcome {
         }
     }
 
-    /// What the call gave back, whole or in part.
+    /// The output, whole or so far.
     pub fn output(&self) -> Option<&Output> {
         match self {
             Self::Success(output) => Some(output),
@@ -581,10 +586,10 @@ impl Outcome {
 }
 
 impl State {
-    /// Where every call begins.
+    /// The first state of every call.
     pub const NEW: Self = Self::Live(Live::Validating { version: ArgumentsVersion(0) });
 
-    /// How the call ended, if it has.
+    /// The outcome, if the call has ended.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
             Self::Done(outcome) => Some(outcome),
@@ -592,13 +597,21 @@ impl State {
         }
     }
 
-    /// The state's name, as it is shown.
+    /// The state's name, as shown.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Live(live) => live.name(),
-            Self::Done(Outcome::Success(_)) => "success",
-            Self::Done(Outcome::Error(_)) => "error",
-            Self::Done(Outcome::Cancelled { .. }) => "cancelled",
+            Self::Done(outcome) => match **outcome {
+                Outcome::Success(_) => "success",
+                Outcome::Error(_) => "error",
+                Outcome::Cancelled { .. } => "cancelled",
+            },
         }
+    }
+}
+
+impl From<Outcome> for State {
+    fn from(outcome: Outcome) -> Self {
+        Self::Done(Arc::new(outcome))
     }
 }

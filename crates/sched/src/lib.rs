@@ -1,13 +1,15 @@
-//! Tool calls as tasks: who runs when, and what became of it.
+//! A scheduler for tool calls.
 //!
-//! The pure half: [`call`] is one call's life, [`access`] says which calls get in each other's way,
-//! [`policy`] which need a person's word, and [`machine`] decides for all calls together what happens
-//! next. Its answers are [`machine::Effect`]s. Nothing there waits, starts a process or looks at a clock.
+//! The pure half: [`call`] is the state machine of one call, [`access`] says which calls conflict,
+//! [`policy`] which calls need a person's approval, and [`machine`] decides for all calls together
+//! what happens next. It returns [`machine::Effect`]s. This half does not wait, start processes or
+//! read a clock.
 //!
-//! The other half: [`run`] performs effects and is the way in, [`tool`] is what can be called, [`process`]
-//! starts processes and really ends them, [`output`] keeps what they say. Neither half knows what a plan is.
+//! The other half: [`run`] is the entry point and performs the effects, [`tool`] defines what can
+//! be called, [`process`] starts processes and ends them reliably, [`output`] stores what they
+//! print. Neither half knows what a plan is.
 //!
-//! `README.md` has an example to begin with.
+//! `README.md` has a first example.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! What happens next, for all calls together.
+//! The scheduler's state machine: decides what happens next, for all calls together.
 //!
-//! Inputs are facts ("the person said yes", "the process ended"); answers are [`Effect`]s for whoever
-//! drives the machine. Nothing here waits, starts anything or looks at a clock.
+//! Inputs are facts ("the person said yes", "the process ended"). Outputs are [`Effect`]s, which
+//! the driver performs. The machine does not wait, start anything or read a clock.
 //!
-//! A call's way: it is validated; it waits for the calls that it names; it gets in `line`, in the order
-//! in which calls were scheduled, and waits for those ahead of it that touch the same; a person is asked,
-//! if policy says so; it waits in a `queue` for room; it runs. Late answers are harmless: each names the
-//! version of the arguments, the question or the attempt that it belongs to, and only the present one
-//! counts.
+//! The stages of a call: it is validated; it waits for its dependencies; it enters the `line`, in
+//! the order in which calls were scheduled, and waits for conflicting calls ahead of it; a person
+//! is asked, if the policy says so; it waits in the `queue` for a free place; it runs. Late inputs
+//! do no harm: each names the version of the arguments, the question or the attempt that it belongs
+//! to, and is ignored if that is not the present one.
 
 mod calls;
 mod cycles;
@@ -34,12 +34,12 @@ use calls::{Calls, Entry};
 use line::WaitingLine;
 use queue::Queue;
 
-/// How many calls may run at once.
+/// How many calls may run at the same time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// In all.
+    /// The limit for all calls together.
     pub all: u32,
-    /// Of a kind.
+    /// The limits per kind.
     pub of_kind: BTreeMap<Kind, u32>,
 }
 
@@ -50,24 +50,24 @@ impl Default for Limits {
     }
 }
 
-/// How the machine decides.
+/// The options of the machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// How many calls may run at once.
+    /// How many calls may run at the same time.
     pub limits: Limits,
-    /// The rules.
+    /// The policy.
     pub policy: Policy,
-    /// Who can be asked.
+    /// Whether a person can be asked.
     pub attended: Attended,
     /// Who reads why a call did not run.
     pub reader: Reader,
-    /// Where the ids of questions come from. Whoever keeps questions of several runs together gives each
-    /// run a source of its own.
+    /// The source of question ids. If the questions of several runs are stored together, each run
+    /// needs its own source.
     pub ids: IdSource,
 }
 
 impl Default for Options {
-    /// No rules, nobody to ask, eight calls at once: what is not harmless does not run.
+    /// No rules, nobody to ask, eight calls at a time: only harmless calls run.
     fn default() -> Self {
         Self {
             limits: Limits::default(),
@@ -79,15 +79,15 @@ impl Default for Options {
     }
 }
 
-/// Whether somebody can be asked.
+/// Whether a person can be asked.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Attended {
     /// Always.
     Yes,
-    /// Never: a call that needs a person is an error.
+    /// Nobody can be asked: a call that needs a person fails.
     #[default]
     No,
-    /// Nobody is there, but about these calls a person has said something already.
+    /// Nobody can be asked, but these calls have an answer from an earlier run.
     Only(BTreeSet<CallId>),
 }
 
@@ -101,109 +101,113 @@ impl Attended {
     }
 }
 
-/// A fact.
+/// An input of the machine.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Input {
-    /// These calls are wanted. A call may wait for others of its batch: see [`Scheduler::next_call`].
+    /// Schedules a batch of calls. A call may depend on others of its batch: see
+    /// [`Scheduler::next_call`].
     Schedule(Vec<Request>),
-    /// A call's tool and arguments were validated.
+    /// The result of validating a call.
     Validated {
-        /// Which call.
+        /// The call.
         call: CallId,
-        /// Which version of the arguments.
+        /// The version of the arguments that was validated.
         version: ArgumentsVersion,
-        /// What was found out, or what is wrong.
+        /// What the validation found, or the error message.
         found: Result<Checked, String>,
     },
-    /// A person answered.
+    /// A person's answer.
     Answered {
-        /// Which question.
+        /// The question.
         question: QuestionId,
-        /// What they said.
+        /// The answer.
         answer: Answer,
     },
-    /// What a question showed has changed: the call is validated and asks again.
+    /// What the question showed has changed: the call is validated again, and a new question is
+    /// asked.
     Changed(QuestionId),
-    /// An execution ended.
+    /// An attempt ended.
     Ended {
-        /// Which call.
+        /// The call.
         call: CallId,
-        /// Which attempt.
+        /// The attempt.
         attempt: Attempt,
-        /// How.
+        /// How it ended.
         how: Ended,
     },
-    /// The time came.
+    /// A timer has expired.
     Woke(WakeToken),
-    /// Calls are not wanted any more.
+    /// Cancels calls.
     Cancel(Target, CancelReason),
 }
 
-/// Which calls are meant.
+/// The calls to cancel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
-    /// One.
+    /// One call.
     Call(CallId),
-    /// Those that were scheduled together.
+    /// All calls of a batch.
     Batch(BatchId),
-    /// All.
+    /// All calls.
     All,
 }
 
-/// Whose time it is.
+/// Identifies a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WakeToken {
-    /// Which call.
+    /// The call.
     pub call: CallId,
-    /// Which attempt: the one that runs, or the last one.
+    /// The attempt: the running one, or the last one.
     pub attempt: Attempt,
-    /// What for.
+    /// The purpose.
     pub what: Alarm,
 }
 
-/// What a call is woken for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Alarm {
-    /// The attempt took too long.
+    /// The timeout of the attempt.
     Timeout,
-    /// The next attempt may begin.
+    /// The start of the next attempt.
     Retry,
 }
 
-/// What is to be done. Each transition is recorded before what follows from it.
+/// An output of the machine: what the driver must do. A transition is recorded before its
+/// consequences.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
-    /// Write down where a call stands now. A new call is recorded in [`State::NEW`] first.
+    /// Record the new state of a call. A new call is recorded as [`State::NEW`] first.
     Record(CallId, State),
-    /// Validate a call's tool and arguments, then say [`Input::Validated`].
+    /// Validate the call's tool and arguments, then send [`Input::Validated`].
     Validate(CallId, ArgumentsVersion),
-    /// Ask a person, then say [`Input::Answered`].
+    /// Ask a person, then send [`Input::Answered`].
     Ask(CallId, QuestionId),
-    /// Run it, then say [`Input::Ended`].
+    /// Start the attempt; send [`Input::Ended`] when it has ended.
     Run(CallId, Attempt),
-    /// End it; [`Input::Ended`] comes all the same.
+    /// Stop the attempt; [`Input::Ended`] still follows.
     Kill(CallId, Attempt),
-    /// Say [`Input::Woke`] at that time.
+    /// Send [`Input::Woke`] at a time.
     Wake {
-        /// When.
+        /// The time.
         at: Timestamp,
-        /// Whom.
+        /// The timer.
         token: WakeToken,
     },
-    /// All calls of a batch have ended. Comes once for each.
+    /// All calls of the batch have ended. Emitted once per batch.
     BatchDone(BatchId),
-    /// A step that cannot be: a fault in who drives the machine or in the machine itself.
+    /// A step that is not allowed: a bug in the driver or the machine.
     Illegal(CallId, IllegalStep),
 }
 
-/// The machine.
+/// The state machine.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     options: Options,
     calls: Calls,
-    /// The calls that are being validated. Nobody gets in line before all earlier ones are known.
+    /// The calls that are being validated. A call enters the line after all earlier ones are
+    /// validated.
     validating: BTreeSet<CallId>,
-    /// The calls that wait for nothing but their place in line.
+    /// The calls that wait only for entering the line.
     coming: BTreeSet<CallId>,
     line: WaitingLine,
     queue: Queue,
@@ -227,22 +231,22 @@ impl Scheduler {
         }
     }
 
-    /// What the next call will be called; the one after it by the next number, and so on.
+    /// The id of the next call; further calls get consecutive ids.
     pub fn next_call(&self) -> CallId {
         self.calls.next_call()
     }
 
-    /// What the next batch will be called.
+    /// The id of the next batch.
     pub fn next_batch(&self) -> BatchId {
         self.calls.next_batch()
     }
 
-    /// A call that is kept.
+    /// A call, unless it was forgotten.
     pub fn call(&self, id: CallId) -> Option<&Call> {
         self.calls.get(id).map(|it| &it.call)
     }
 
-    /// All calls that are kept, in their order.
+    /// All calls that are not forgotten, in order.
     pub fn calls(&self) -> impl Iterator<Item = &Call> {
         self.calls.iter().map(|it| &it.call)
     }
@@ -252,12 +256,12 @@ impl Scheduler {
         matches!(self.live(id), Some(Live::Validating { version: present }) if *present == version)
     }
 
-    /// What rules are about, of a call that a person is asked about.
+    /// What the policy rules are matched against, for a call with an open question.
     pub fn subject(&self, id: CallId) -> Option<&Subject> {
         self.calls.get(id)?.checked.as_ref().map(|it| &it.subject)
     }
 
-    /// The rules that hold now, those that were answered with included.
+    /// The present policy, including the rules that answers have added.
     pub fn policy(&self) -> &Policy {
         &self.options.policy
     }
@@ -267,39 +271,38 @@ impl Scheduler {
         !self.calls.is_any_open()
     }
 
-    /// Whether a call runs and is to be stopped.
+    /// Whether a call runs and is being stopped.
     pub fn is_stopping(&self, id: CallId) -> bool {
         matches!(self.live(id), Some(Live::Executing { stopping: Some(_), .. }))
     }
 
-    /// The call that a question is about, while it waits for its answer.
+    /// The call of an open question.
     pub fn asker(&self, question: QuestionId) -> Option<CallId> {
         self.questions.get(&question).copied()
     }
 
-    /// Whether a person has written a call's arguments.
+    /// Whether a person has written the arguments of a call.
     pub fn is_given(&self, id: CallId) -> bool {
         self.calls.get(id).is_some_and(|it| it.is_given)
     }
 
-    /// Whether all calls of a batch have ended. A batch that there is not has no calls.
+    /// Whether all calls of a batch have ended. An unknown batch has no calls.
     pub fn is_done(&self, batch: BatchId) -> bool {
         !self.calls.is_open(batch)
     }
 
-    /// How the calls of a batch ended, once all have. A batch that there is not has no calls.
+    /// The outcomes of a batch, once all its calls have ended. An unknown batch has no calls.
     pub fn outcomes(&self, batch: BatchId) -> Option<Vec<Outcome>> {
         let outcome = |it: &Entry| it.call.state.outcome().cloned();
         self.calls.of(batch).iter().map(outcome).collect()
     }
 
-    /// Forgets a batch all of whose calls have ended; one that has not is kept. No later call can wait
-    /// for a forgotten one.
+    /// Forgets a batch if all its calls have ended. Later calls cannot depend on forgotten ones.
     pub fn forget(&mut self, batch: BatchId) {
         self.calls.forget(batch);
     }
 
-    /// How much is kept, of whatever kind.
+    /// The number of stored entries of all kinds, for tests.
     #[cfg(test)]
     pub(crate) fn kept(&self) -> usize {
         let Self { options: _, calls, validating, coming, line, queue, questions, .. } = self;
@@ -307,7 +310,7 @@ impl Scheduler {
         calls.iter().count() + waiting + questions.len()
     }
 
-    /// Takes a fact in and says what is to be done, in this order.
+    /// Handles an input, and adds the effects in the order in which they must be performed.
     pub fn handle(&mut self, now: Timestamp, input: Input, effects: &mut Vec<Effect>) {
         match input {
             Input::Schedule(requests) => self.schedule(requests, effects),
@@ -335,23 +338,26 @@ impl Scheduler {
             return effects.push(Effect::BatchDone(batch));
         }
         let ids = || calls.clone().map(CallId);
+        effects.reserve(2 * calls.len());
         effects.extend(ids().map(|id| Effect::Record(id, State::NEW)));
         self.validating.extend(ids());
         let mut may_circle = false;
+        let mut after = Vec::new();
         for id in ids() {
-            let mut after = self.request(id).map(|it| it.after.clone()).unwrap_or_default();
+            after.clear();
+            after.extend_from_slice(self.request(id).map_or(&[], |it| &it.after));
             after.sort_unstable();
             after.dedup();
             may_circle |= after.last().is_some_and(|last| *last >= id);
             self.tie(id, &after, effects);
         }
-        // On every circle somebody waits for one that comes later.
+        // Every cycle has a call that depends on a later one.
         let circles = if may_circle { self.circles(calls.clone()) } else { Vec::new() };
         for circle in circles {
-            // Each is told of the circle, not that the one before it did not succeed.
+            // Each call on the cycle fails because of the cycle, not because its dependency failed.
             for id in &circle {
-                if let Some(entry) = self.calls.get_mut(*id) {
-                    entry.dependants.retain(|it| !circle.contains(it));
+                if let Some(links) = self.calls.links_mut(*id) {
+                    links.dependants.retain(|it| !circle.contains(it));
                 }
             }
             for id in &circle {
@@ -364,26 +370,27 @@ impl Scheduler {
         effects.extend(waiting.map(|id| Effect::Validate(id, version)));
     }
 
-    /// Ties a new call to those that it waits for, each named once.
+    /// Links a new call with its dependencies, each counted once.
     fn tie(&mut self, id: CallId, after: &[CallId], effects: &mut Vec<Effect>) {
         for other in after.iter().copied() {
             let is_known = other < self.next_call();
-            let step =
-                match self.calls.get_mut(other).map(|it| (&it.call.state, &mut it.dependants)) {
-                    None if is_known => Step::Invalid(CallError::Forgotten(other)),
-                    None => Step::Invalid(CallError::Unknown(other)),
-                    Some((State::Done(outcome), _)) if outcome.is_success() => continue,
-                    Some((State::Done(_), _)) => {
-                        Step::Stop(StopReason::Cancelled(CancelReason::Dependency(other)))
+            let step = match self.calls.get(other).map(|it| &it.call.state) {
+                None if is_known => Step::Invalid(CallError::Forgotten(other)),
+                None => Step::Invalid(CallError::Unknown(other)),
+                Some(State::Done(outcome)) if outcome.is_success() => continue,
+                Some(State::Done(_)) => {
+                    Step::Stop(StopReason::Cancelled(CancelReason::Dependency(other)))
+                }
+                Some(State::Live(_)) => {
+                    if let Some(links) = self.calls.links_mut(other) {
+                        links.dependants.push(id);
                     }
-                    Some((State::Live(_), dependants)) => {
-                        dependants.push(id);
-                        if let Some(entry) = self.calls.get_mut(id) {
-                            entry.unmet = entry.unmet.saturating_add(1);
-                        }
-                        continue;
+                    if let Some(links) = self.calls.links_mut(id) {
+                        links.unmet = links.unmet.saturating_add(1);
                     }
-                };
+                    continue;
+                }
+            };
             return self.step(id, step, effects);
         }
     }
@@ -395,7 +402,7 @@ impl Scheduler {
         found: Result<Checked, String>,
         effects: &mut Vec<Effect>,
     ) {
-        // Late: it was modified or cancelled meanwhile.
+        // Late: the arguments were changed, or the call was cancelled.
         if !self.is_validating(id, version) {
             return;
         }
@@ -418,7 +425,7 @@ impl Scheduler {
                 };
                 if let Some(entry) = self.calls.get_mut(id) {
                     entry.kind = checked.kind;
-                    entry.checked = Some(checked);
+                    entry.checked = Some(Box::new(checked));
                 }
                 step
             }
@@ -428,7 +435,7 @@ impl Scheduler {
     }
 
     fn answered(&mut self, question: QuestionId, answer: Answer, effects: &mut Vec<Effect>) {
-        // Late: somebody else answered, or the call was cancelled.
+        // Late: somebody else has answered, or the call was cancelled.
         let Some(id) = self.questions.get(&question).copied() else { return };
         match answer {
             Answer::Once | Answer::AlwaysServer => self.allow(id, effects),
@@ -439,7 +446,7 @@ impl Scheduler {
                 let tool = self.subject(id).map(|it| it.tool.clone()).unwrap_or_default();
                 let rules = self.options.policy.rules_of(&answer, &tool);
                 rules.into_iter().for_each(|it| self.options.policy.add(it));
-                // What was asked is answered, even if the rules are too narrow to say so.
+                // The person allowed this call, even if the added rules do not cover it.
                 self.allow(id, effects);
                 let waiting: Vec<CallId> = self.questions.values().copied().collect();
                 for other in waiting {
@@ -470,20 +477,20 @@ impl Scheduler {
         }
     }
 
-    /// A call that waits for an answer is validated again.
+    /// Validates a call with an open question again.
     fn validate_again(&mut self, id: CallId, effects: &mut Vec<Effect>) {
         let Some(entry) = self.calls.get_mut(id) else { return };
         entry.version = ArgumentsVersion(entry.version.0.saturating_add(1));
         entry.checked = None;
         let version = entry.version;
-        // It may touch other things now, so it gives up its place.
+        // It may conflict with other calls now, so it leaves the line.
         self.leave(id, effects);
         self.step(id, Step::Modify(version), effects);
         self.validating.insert(id);
         effects.push(Effect::Validate(id, version));
     }
 
-    /// A person refused a call: what else of its batch has not begun does not begin, or all of it ends.
+    /// After a refusal: cancels the calls of the batch that have not started, or all of them.
     fn stop_beside(&mut self, id: CallId, with_running: bool, effects: &mut Vec<Effect>) {
         let Some(batch) = self.calls.get(id).map(|it| it.call.batch) else { return };
         let has_begun = |it: &Entry| match &it.call.state {
@@ -497,8 +504,8 @@ impl Scheduler {
         self.stop_all(stopped, &CancelReason::Beside(id), effects);
     }
 
-    /// Cancels these calls, from the last one: so each is told what was meant, not that another was
-    /// cancelled before it.
+    /// Cancels calls, the last one first, so that each gets this reason and not that its dependency
+    /// was cancelled.
     fn stop_all(&mut self, calls: Vec<CallId>, reason: &CancelReason, effects: &mut Vec<Effect>) {
         for id in calls.into_iter().rev() {
             if self.live(id).is_some() {
@@ -520,7 +527,7 @@ impl Scheduler {
             Some(_) | None => return,
         }
         let (mut timeout_ms, mut again_at) = (0, None);
-        // A tool that broke is not asked again: it has a fault.
+        // A tool that panicked is not retried.
         if let (Ended::Badly { .. }, Some(request)) = (&how, self.request(id)) {
             timeout_ms = request.timeout_ms.unwrap_or_default();
             again_at = request.retry.wait_after(attempt).map(|wait| later(now, wait));
@@ -579,7 +586,7 @@ impl Scheduler {
     }
 }
 
-/// So many milliseconds later, or the end of time.
+/// `ms` milliseconds later, or the latest time that exists.
 fn later(now: Timestamp, ms: u64) -> Timestamp {
     let ms = i64::try_from(ms).unwrap_or(i64::MAX);
     let at = now.as_millisecond().saturating_add(ms);

@@ -1,9 +1,9 @@
-//! What a running call says: live by lines, and kept up to a limit.
+//! The output of running calls: live lines, and a stored part.
 //!
-//! Live lines are bounded in length and may be lost by whoever is too slow for them. What is kept is cut
-//! in the middle, because beginnings and ends say most, and then the whole is in a file. While a call
-//! runs, all that it says is in a file, so that a call whose process is killed keeps its output. Text is
-//! made of whatever bytes came; making it harmless is the work of whoever shows it.
+//! Live lines have a maximum length, and a slow subscriber may lose some. The stored output is cut
+//! in the middle if it is too long, because beginning and end say most; the whole is then in a
+//! file. While a call runs, its whole output is in a file, so that it survives if the process is
+//! killed. Bytes are converted to text; whoever shows the text must escape control characters.
 
 mod capture;
 mod files;
@@ -19,21 +19,21 @@ pub(crate) use files::{Files, name};
 pub use files::{is_of, so_far};
 pub(crate) use lines::Lines;
 
-/// Where a line came from.
+/// The stream of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stream {
-    /// What the call has to say. Also what a process says on both streams, if they are joined.
+    /// Standard output; also both streams of a process, if they are merged.
     Out,
-    /// What a process says about its work.
+    /// Standard error.
     Err,
 }
 
-/// A line of live output, without its end.
+/// A line of live output, without its line break.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// Where it came from.
+    /// The stream.
     pub stream: Stream,
-    /// What it says. A line that was too long ends with `…`.
+    /// The text. A line that was too long ends with `…`.
     pub text: String,
 }
 
@@ -43,17 +43,17 @@ impl fmt::Display for Line {
     }
 }
 
-/// What is kept of outputs.
+/// The options for outputs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// How many bytes of an output are kept; half of them from its beginning, half from its end.
+    /// How many bytes of an output are kept: half from the beginning, half from the end.
     pub most: usize,
-    /// How many bytes of a live line are passed on.
+    /// Maximum length of a live line in bytes.
     pub longest_line: usize,
-    /// Where outputs go while a call runs, and whole outputs that were cut. Made if it is not there;
-    /// for this user alone.
+    /// The directory for outputs of running calls and for whole outputs that were cut. It is
+    /// created if necessary, readable only for this user.
     pub directory: Option<PathBuf>,
-    /// How many bytes of a whole output are written there.
+    /// Maximum size of a whole output in that directory.
     pub most_whole: u64,
 }
 

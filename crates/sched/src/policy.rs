@@ -1,11 +1,11 @@
-//! Which calls may run, which need a person's word, and which never run.
+//! The policy: which calls may run, which need a person's approval, and which are denied.
 //!
-//! Rules are data; where they come from is somebody else's business. A user's rules may allow, a
-//! project's may only tighten: what a project allows is not even looked at. Of all rules that fit, the
-//! strictest counts. A shell call is judged by all the commands that it consists of, never by its first
-//! word: taking a command line apart is the tool's work, and what cannot be taken apart is
-//! [`Commands::Opaque`], which no rule about commands can allow. Where a rule that tightens might be
-//! meant and nobody can tell, a person is asked.
+//! Rules are data; the caller loads them. The user's rules may allow calls. A project's rules may
+//! only restrict them: a project's rules that allow are dropped. Of all rules that match, the
+//! strictest counts. A shell call is judged by all its commands, never by its first word alone. The
+//! tool splits the command line; if it cannot, the call is [`Commands::Opaque`], which no rule
+//! about commands can allow. If it is uncertain whether a restricting rule matches, a person is
+//! asked.
 
 mod answer;
 mod explain;
@@ -23,141 +23,142 @@ use rule::Catch;
 pub use rule::{Rule, is_relative_program, like};
 pub use write::{Reader, TO_ALLOW};
 
-/// What rules are about: a call, as far as policy needs to know it.
+/// What rules are matched against: the parts of a call that the policy needs.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Subject {
     /// The tool's name.
     pub tool: String,
-    /// The server that it comes from, if it is not our own.
+    /// The MCP server of the tool; `None` for our own tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// It changes nothing: allowed where no rule says otherwise.
+    /// Whether the call changes nothing. Such a call is allowed unless a rule says otherwise.
     #[serde(default)]
     pub harmless: bool,
-    /// A person is asked whatever rules allow: because the plan wants it so, or because nobody but a
-    /// person can say it.
+    /// Whether a person must be asked whatever the rules allow, because the plan demands it or only
+    /// a person can know the answer.
     #[serde(default)]
     pub always_asks: bool,
-    /// What it touches may be secret: a rule about the tool does not allow it, only one that names the
-    /// argument.
+    /// Whether the call may touch secrets. Then a rule about the tool is not enough; only a rule
+    /// that names the argument allows it.
     #[serde(default)]
     pub is_secret: bool,
-    /// What it executes.
+    /// The commands that the call executes.
     #[serde(default)]
     pub commands: Commands,
-    /// Commands that may hide in what it executes, for rules that tighten: what a wrapper is handed, and
-    /// `git push` in `git -C x push`. No rule allows anything because of them.
+    /// Commands that may be hidden in the executed ones, for restricting rules: the command that a
+    /// wrapper runs, or `git push` in `git -C x push`. They never cause a call to be allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden: Vec<Words>,
-    /// Its arguments that are texts, for rules that look at one.
+    /// The text arguments of the call, for rules about an argument.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<(String, String)>,
 }
 
-/// What a call executes.
+/// The commands that a call executes.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Commands {
-    /// Nothing: it is not a shell call.
+    /// None: it is not a shell call.
     #[default]
     None,
-    /// These commands and nothing else.
+    /// Exactly these commands.
     All(Vec<Words>),
-    /// Something that cannot be told before it runs.
+    /// Unknown before the call runs.
     Opaque,
 }
 
-/// One command, as far as it can be told before it runs.
+/// One command, as far as it is known before it runs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Words {
-    /// The words that it begins with, as the program will see them.
+    /// The known words at the beginning, as the program will get them.
     pub known: Vec<String>,
-    /// After those come words that only show when it runs: none, one or many.
+    /// Whether further words follow that are known only when it runs.
     #[serde(default)]
     pub more: bool,
 }
 
 impl Words {
-    /// What stands for a command where a shell writes into a file: this word, then the file. No
-    /// program is called so.
+    /// The pseudo-command for a redirection into a file: this word, then the file. No program has
+    /// this name.
     pub const WRITE: &str = ">";
 
-    /// A command all of whose words are known.
+    /// A command whose words are all known.
     pub fn new(known: Vec<String>) -> Self {
         Self { known, more: false }
     }
 
-    /// That a shell writes into a file; without a name, into one that only shows when it runs.
+    /// A redirection into a file; `None` if the file is known only when it runs.
     pub fn write(file: Option<String>) -> Self {
         let more = file.is_none();
         Self { known: [Self::WRITE.to_owned()].into_iter().chain(file).collect(), more }
     }
 
-    /// Whether it stands for writing into a file.
+    /// Whether it is a redirection into a file.
     pub fn is_write(&self) -> bool {
         self.known.first().is_some_and(|it| it == Self::WRITE)
     }
 }
 
-/// What is done with a call.
+/// What happens with a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It runs.
+    /// The call runs.
     Allow,
     /// A person is asked.
     Ask,
-    /// It does not run.
+    /// The call does not run.
     Deny,
 }
 
-/// The rules that hold.
+/// A set of rules.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Policy {
     user: Vec<Rule>,
     project: Vec<Rule>,
-    /// The project that they hold in, for rules that must name it.
+    /// The present project, for rules that name one.
     place: Option<String>,
 }
 
-/// What the rules say of a call.
+/// The policy's verdict about a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It runs.
+    /// The call runs.
     Allow,
-    /// A person is asked: because a rule says so, or because none says otherwise.
+    /// A person is asked, because this rule says so, or because no rule matches.
     Ask(Option<Box<Rule>>),
-    /// It does not run: the rule that says so.
+    /// The call does not run, because of this rule.
     Deny(Box<Rule>),
 }
 
 impl Policy {
-    /// The user's rules and the project's. What a project allows does not count.
+    /// A policy from the rules of the user and the project. A project's rules that allow are
+    /// dropped.
     pub fn new(user: Vec<Rule>, project: Vec<Rule>) -> Self {
         let project = project.into_iter().filter(|it| it.decision != Decision::Allow).collect();
         Self { user, project, place: None }
     }
 
-    /// The same, in a project of that root.
+    /// Sets the root of the present project.
     #[must_use]
     pub fn in_project(self, root: &str) -> Self {
         Self { place: Some(root.to_owned()), ..self }
     }
 
-    /// Adds a rule of the user's, from now on.
+    /// Adds a rule of the user.
     pub fn add(&mut self, rule: Rule) {
         if !self.user.contains(&rule) {
             self.user.push(rule);
         }
     }
 
-    /// Whether a rule denies all that a tool can do: then a model need not know that there is such a tool.
+    /// Whether a rule denies every call of a tool. Then models need not see the tool.
     pub fn denies_all_of(&self, tool: &str, server: Option<&str>) -> bool {
         let mut rules = self.user.iter().chain(&self.project);
         rules.any(|it| it.decision == Decision::Deny && it.is_about_all_of(tool, server))
     }
 
-    /// What the rules say.
+    /// The verdict about a call.
     pub fn verdict(&self, subject: &Subject) -> Verdict {
         let is_free = subject.harmless && !subject.is_secret && !subject.always_asks;
         if self.user.is_empty() && self.project.is_empty() {
@@ -170,7 +171,7 @@ impl Policy {
         let because = |rule: &Rule| Some(Box::new(rule.clone()));
         match strict(Decision::Deny) {
             Some((Catch::Surely, rule)) => return Verdict::Deny(Box::new(rule.clone())),
-            // Nobody knows that it is what is forbidden: a person decides.
+            // It is uncertain whether the denying rule matches, so a person decides.
             Some((Catch::Perhaps, rule)) => return Verdict::Ask(because(rule)),
             Some((Catch::No, _)) | None => {}
         }
@@ -196,7 +197,7 @@ impl Policy {
         self.user.iter().chain(&self.project).filter(|it| it.fits(subject))
     }
 
-    /// The rule that allows a command of a call, or the call as a whole.
+    /// The rule that allows a command of the call, or the call as a whole.
     fn allows(&self, subject: &Subject, words: Option<&Words>) -> Option<&Rule> {
         self.fitting(subject).find(|rule| {
             rule.decision == Decision::Allow

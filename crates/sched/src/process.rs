@@ -1,17 +1,17 @@
-//! Processes that end with us, whatever becomes of us.
+//! Processes that end with this program, however it ends.
 //!
-//! They are started by a *guardian*: a second process of our own program that outlives us by a moment.
-//! It is told over a socket what to start and what to end; when the socket closes, also because we were
-//! killed, it ends everything that it started. Output does not pass through it: the writing ends of the
-//! pipes are handed to it with the order.
+//! A *guardian* starts them: a second process of the same program, which lives slightly longer. The
+//! driver sends it orders over a socket. When the socket closes, also because the driver was
+//! killed, the guardian ends everything that it started. Output does not pass through the guardian:
+//! it gets the writing ends of the pipes with the order.
 //!
-//! Every process leads a group of its own and has no terminal. It is over when it has ended and nothing
-//! of it is left: **what it leaves behind in the background is ended too**, after a short while in which
-//! it may end by itself. On Linux that includes what left the group or the session, because orphans come
-//! to the guardian; elsewhere it is the group and no more.
+//! Every process leads its own process group and has no terminal. It is over when it has ended and
+//! no descendant is left: **background processes that it leaves behind are ended too**, after a
+//! short time to end by themselves. On Linux this includes descendants that left the group or the
+//! session, because the guardian adopts orphans; elsewhere only the group.
 //!
-//! If we and the guardian are killed together, a command that was started dies with the guardian on Linux
-//! (`leash`); processes that the command itself has started do not.
+//! If the driver and the guardian are killed together, on Linux a command still dies with the
+//! guardian (`leash`), but processes that the command has started do not.
 
 pub mod guardian;
 mod leash;
@@ -32,30 +32,31 @@ use link::Link;
 pub use running::Running;
 pub(crate) use running::Watched;
 
-/// How processes are started and ended.
+/// The options for starting and ending processes.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The program that becomes a guardian, because its `main` begins with
-    /// [`guardian::enter_if_called`]. Ours; nobody looks for it.
+    /// The program that becomes the guardian, because its `main` begins with
+    /// [`guardian::enter_if_called`]. A full path: it is not searched for.
     pub guardian: PathBuf,
-    /// What it is called with, for people who list processes.
+    /// Its arguments, visible in a list of processes.
     pub arguments: Vec<OsString>,
-    /// How long a process has to end after it was asked to, before it is killed.
+    /// How long a process may take to end after SIGTERM, before it is killed.
     pub grace: Duration,
-    /// How long what a process left behind may go on after it ended.
+    /// How long descendants may live on after their process has ended.
     pub linger: Duration,
-    /// A file that the guardian keeps open as long as it lives. A lock on it so lasts until nothing is
-    /// left of what was started, whatever became of us.
+    /// A file that the guardian keeps open while it lives, so that a lock on it lasts until every
+    /// started process has ended, even if the driver is killed.
     pub held: Option<Arc<File>>,
 }
 
 impl Options {
-    /// With this very program as guardian. Its `main` must begin with [`guardian::enter_if_called`].
+    /// Uses this program as guardian. Its `main` must begin with [`guardian::enter_if_called`].
     pub fn this_program() -> io::Result<Self> {
         Ok(Self::new(std::env::current_exe()?, ["guardian".into()]))
     }
 
-    /// With this program as guardian, two seconds to end, and a fifth of one for what is left behind.
+    /// Uses this program as guardian, with a grace of two seconds, and a fifth of a second for
+    /// descendants.
     pub fn new(
         guardian: impl Into<PathBuf>,
         arguments: impl IntoIterator<Item = OsString>,
@@ -70,49 +71,50 @@ impl Options {
     }
 }
 
-/// What is to be started. Nothing is inherited: what is not here, the process does not have.
+/// A command to start. Nothing is inherited: the process gets only what is given here.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Command {
-    /// The program: a path, or a name that is looked up in the `PATH` of `environment`.
+    /// The program: a path, or a name that is searched in the `PATH` of `environment`.
     pub program: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Its environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where it works.
+    /// The working directory.
     pub directory: PathBuf,
-    /// What it reads; nothing at all if there is none.
+    /// The input; without it, stdin is empty.
     pub stdin: Option<Vec<u8>>,
-    /// Its two streams are told apart. Otherwise they come as one, in the order in which it wrote.
+    /// Whether stdout and stderr are separate. Otherwise they are one stream, in the order of
+    /// writing.
     pub apart: bool,
 }
 
 impl Command {
-    /// A program that works in a directory.
+    /// A program in a working directory.
     pub fn new(program: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), directory: directory.into(), ..Self::default() }
     }
 
-    /// A line for the system's shell.
+    /// A command line for the system's shell.
     pub fn shell(line: impl Into<OsString>, directory: impl Into<PathBuf>) -> Self {
         Self::new("/bin/sh", directory).arg("-c").arg(line)
     }
 
-    /// With another argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.arguments.push(argument.into());
         self
     }
 
-    /// With another variable. A later one of the same name counts.
+    /// Adds a variable. A later one of the same name replaces it.
     #[must_use]
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.environment.push((name.as_ref().to_owned(), value.as_ref().to_owned()));
         self
     }
 
-    /// With these variables.
+    /// Adds variables.
     #[must_use]
     pub fn envs(mut self, all: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         self.environment.extend(all);
@@ -123,18 +125,18 @@ impl Command {
 /// How a process ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Exit {
-    /// With which code, if it ended by itself.
+    /// The exit code, if the process ended by itself.
     pub code: Option<i32>,
-    /// By which signal, if it did not.
+    /// The signal that ended the process, if one did.
     pub signal: Option<i32>,
-    /// How many processes it left behind that had to be ended.
+    /// How many descendants had to be ended.
     pub left_behind: u32,
-    /// How many of them could not even be killed: they hang in the system.
+    /// How many descendants could not be killed, because they hang in the kernel.
     pub undead: u32,
 }
 
 impl Exit {
-    /// Whether it says that all went well.
+    /// Whether the exit code is 0.
     pub fn is_success(&self) -> bool {
         self.code == Some(0)
     }
@@ -177,63 +179,62 @@ fn name_of(signal: i32) -> Option<&'static str> {
     names.into_iter().find(|(it, _)| it.as_raw() == signal).map(|(_, name)| name)
 }
 
-/// Why a process could not be started, or what became of it is not known.
+/// Why a process could not be started, or why its end is unknown.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Error {
-    /// It could not be started.
+    /// The process could not be started.
     #[error("{0}")]
     NotStarted(String),
-    /// The call that wanted it is being stopped.
+    /// The call is being stopped.
     #[error("the call is being stopped")]
     Stopping,
-    /// It was said that none is started here.
-    #[error("processes cannot be started here: this run was given none")]
+    /// This run may not start processes.
+    #[error("this run may not start processes")]
     NotHere,
-    /// The guardian did not start.
-    #[error("the guardian of processes did not start: {0}")]
+    /// The guardian could not be started.
+    #[error("the guardian did not start: {0}")]
     NoGuardian(String),
-    /// The guardian ended; what it guarded was killed as far as it was known.
-    #[error("the guardian of processes has gone, so this was killed")]
+    /// The guardian ended. The processes that were known are killed.
+    #[error("the guardian ended, so this process was killed")]
     GuardianGone,
 }
 
-/// Starts processes. Cheap to clone; all clones share one guardian, which is started when the first
-/// process is, and which ends when the last clone and the last process are gone.
+/// Starts processes. Cheap to clone; all clones share one guardian, which starts with the first
+/// process and ends after the last clone and the last process.
 ///
 /// Belongs to the tokio runtime in which its first process is started.
 #[derive(Clone)]
 pub struct Processes(Arc<Shared>);
 
 struct Shared {
-    /// Nothing, where no process is started.
+    /// `None` if no process may be started.
     options: Option<Options>,
     link: Mutex<Option<Link>>,
 }
 
 impl Processes {
-    /// With these options. Starts nothing yet.
+    /// Uses these options. Starts nothing yet.
     pub fn new(options: Options) -> Self {
         Self(Arc::new(Shared { options: Some(options), link: Mutex::new(None) }))
     }
 
-    /// For those who start nothing: a tool that tries gets an error.
+    /// Starts no processes: a tool that tries gets an error.
     pub fn none() -> Self {
         Self(Arc::new(Shared { options: None, link: Mutex::new(None) }))
     }
 
-    /// Under a guardian that is this very program. Its `main` must begin with
-    /// [`guardian::enter_if_called`].
+    /// Uses this program as guardian. Its `main` must begin with [`guardian::enter_if_called`].
     pub fn guarded() -> Result<Self, Error> {
         let options = Options::this_program();
         options.map(Self::new).map_err(|why| Error::NoGuardian(why.to_string()))
     }
 
-    /// Starts a process. It is ended when the answer is dropped.
+    /// Starts a process. The process is ended when the [`Running`] is dropped.
     pub async fn spawn(&self, command: Command) -> Result<Running, Error> {
         self.begin(command)?.started().await
     }
 
-    /// The same without waiting for the guardian's word.
+    /// The same without waiting for the guardian's report.
     pub(crate) fn begin(&self, command: Command) -> Result<Running, Error> {
         let options = self.0.options.as_ref().ok_or(Error::NotHere)?;
         let mut link = self.link();
@@ -244,7 +245,7 @@ impl Processes {
         link.begin(command)
     }
 
-    /// Ends everything and waits until it is gone, the guardian included.
+    /// Ends all processes and the guardian, and waits for that.
     pub async fn close(&self) {
         let link = self.link().take();
         if let Some(link) = link {

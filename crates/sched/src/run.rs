@@ -1,11 +1,13 @@
-//! Running calls: [`Run`] takes batches of calls in, asks people about them, and gives their outcomes back.
+//! Runs calls: [`Run`] schedules batches of calls, asks people about them, and returns their
+//! outcomes.
 //!
 //! ```text
 //! Run::builder(tools) ─ start ─► Run ─ schedule(batch) ─► RunningBatch ─ outcomes ─► Vec<Outcome>
 //!                                 └─ question() ─► Question ─ answer
 //! ```
 //!
-//! A run is a task with one loop (`driver`). A `Run` is the way in to it: cheap to clone, from any thread.
+//! A run is a task with one loop (`driver`). [`Run`] is its handle: cheap to clone, usable from any
+//! thread.
 
 mod attempt;
 mod batch;
@@ -42,25 +44,25 @@ pub use event::{Event, Events};
 pub use ledger::{Ledger, LedgerError, NoLedger, Page};
 pub use question::{AnswerResult, Question};
 
-/// What time it is.
+/// Returns the current time.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// How a run works.
+/// The options of a run.
 #[derive(Clone)]
 pub struct Options {
-    /// How it is decided what runs when: limits, rules, who can be asked.
+    /// The options of the scheduler: limits, policy, who can be asked.
     pub machine: machine::Options,
-    /// What is kept of outputs.
+    /// The options for outputs.
     pub output: output::Options,
-    /// How long a tool that was told to stop may go on before it is dropped. Its processes have their
-    /// own time, which should be shorter.
+    /// How long a tool may go on after it was told to stop, before it is dropped. The grace of its
+    /// processes should be shorter.
     pub patience: Duration,
-    /// What time it is.
+    /// The clock.
     pub clock: Clock,
 }
 
 impl Default for Options {
-    /// Ten seconds to stop, the system's clock, and the defaults of the parts.
+    /// Ten seconds to stop, the system's clock, and default options otherwise.
     fn default() -> Self {
         Self {
             machine: machine::Options::default(),
@@ -76,8 +78,8 @@ fn system_time() -> Timestamp {
     Timestamp::now()
 }
 
-/// A run that has not begun. Without further words it keeps no ledger, starts no processes, and has
-/// nobody to ask.
+/// A run that has not started. By default it has no ledger, starts no processes, and has nobody to
+/// ask.
 pub struct Builder<L = NoLedger> {
     options: Options,
     tools: Tools,
@@ -86,50 +88,50 @@ pub struct Builder<L = NoLedger> {
 }
 
 impl<L: Ledger + 'static> Builder<L> {
-    /// With these options, instead of all that was said so far about them.
+    /// Replaces all options that were set so far.
     #[must_use]
     pub fn options(self, options: Options) -> Self {
         Self { options, ..self }
     }
 
-    /// With these rules.
+    /// Sets the policy.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.options.machine.policy = policy;
         self
     }
 
-    /// Somebody answers questions. Otherwise a call that needs a person's yes is an error.
+    /// Says that somebody answers questions. Otherwise a call that needs a person's approval fails.
     #[must_use]
     pub fn attended(mut self) -> Self {
         self.options.machine.attended = Attended::Yes;
         self
     }
 
-    /// With so many calls at once.
+    /// Sets how many calls may run at the same time.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.options.machine.limits = limits;
         self
     }
 
-    /// Tools may start processes.
+    /// Lets tools start processes.
     #[must_use]
     pub fn processes(self, processes: Processes) -> Self {
         Self { processes, ..self }
     }
 
-    /// What happens is written there before anything follows from it.
+    /// Records every transition in this ledger before its effects.
     #[must_use]
     pub fn ledger<M: Ledger + 'static>(self, ledger: M) -> Builder<M> {
         let Self { options, tools, processes, ledger: _ } = self;
         Builder { options, tools, processes, ledger }
     }
 
-    /// Begins the run, as a task of the tokio runtime that this is called in.
+    /// Starts the run as a task of the current tokio runtime.
     ///
-    /// It works until every [`Run`] and every [`RunningBatch`] is dropped, or one says so, and every call
-    /// has ended.
+    /// It works until every [`Run`] and every [`RunningBatch`] is dropped or [`Run::shut_down`] is
+    /// called, and every call has ended.
     pub fn start(self) -> Run {
         let Self { options, tools, processes, ledger } = self;
         let (driver, run) = Driver::new(options, tools, processes, ledger);
@@ -138,133 +140,133 @@ impl<L: Ledger + 'static> Builder<L> {
     }
 }
 
-/// Why a run gave up. What ran has been ended.
+/// Why a run failed. Its running calls have been stopped.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
-    /// What happened could not be written down.
+    /// The ledger could not be written.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The machine was told something that cannot be: a fault of ours.
-    #[error("a fault in the scheduler: {0}: {1}")]
+    /// An illegal step in the machine: a bug of this crate.
+    #[error("a bug in the scheduler: {0}: {1}")]
     Fault(CallId, IllegalStep),
-    /// Its task panicked, or the runtime that it belonged to has ended.
-    #[error("the scheduler broke")]
+    /// The run's task panicked, or its runtime has ended.
+    #[error("the scheduler ended unexpectedly")]
     Broke,
 }
 
 /// The run is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("calls are not worked on any more")]
+#[error("the run is over")]
 pub struct RunOver;
 
-/// What callers want of a run.
+/// A request to the run's task.
 enum Wish {
     Schedule {
         batch: Batch,
         listener: Arc<Listener>,
-        told: oneshot::Sender<Scheduled>,
+        reply: oneshot::Sender<Scheduled>,
     },
     Answer {
         question: QuestionId,
         answer: Answer,
         by: Option<Actor>,
-        told: oneshot::Sender<AnswerResult>,
+        reply: oneshot::Sender<AnswerResult>,
     },
     Cancel {
         target: Target,
         reason: CancelReason,
-        told: oneshot::Sender<()>,
+        reply: oneshot::Sender<()>,
     },
     Call {
         id: CallId,
-        told: oneshot::Sender<Option<Call>>,
+        reply: oneshot::Sender<Option<Call>>,
     },
     Outcomes {
         batch: BatchId,
-        told: oneshot::Sender<Vec<Outcome>>,
+        reply: oneshot::Sender<Vec<Outcome>>,
     },
     Release(BatchId),
     ShutDown(CancelReason),
 }
 
-/// A batch that is written down, and its calls.
+/// A recorded batch, with the ids of its calls.
 struct Scheduled {
     batch: BatchId,
     calls: Range<u32>,
 }
 
-/// A run, from outside.
+/// A handle of a run.
 #[derive(Clone)]
 pub struct Run {
     wishes: mpsc::UnboundedSender<Wish>,
     watchers: Arc<Watchers>,
     questions: Arc<Questions>,
-    /// How it ended, once it has.
+    /// The result of the run, once it has ended.
     ended: watch::Receiver<Option<Result<(), Error>>>,
 }
 
 impl Run {
-    /// A run with these tools, which then says how it is to work.
+    /// Starts building a run with these tools.
     pub fn builder(tools: Tools) -> Builder {
         let (options, processes) = (Options::default(), Processes::none());
         Builder { options, tools, processes, ledger: NoLedger }
     }
 
-    /// Schedules calls. Answers once they are written down.
+    /// Schedules calls. Returns once they are recorded.
     pub async fn schedule(&self, batch: impl Into<Batch>) -> Result<RunningBatch, RunOver> {
         let (batch, listener) = (batch.into(), Arc::<Listener>::default());
         let hears = Arc::clone(&listener);
-        let scheduled = self.wish(|told| Wish::Schedule { batch, listener: hears, told }).await?;
+        let scheduled = self.wish(|reply| Wish::Schedule { batch, listener: hears, reply }).await?;
         let Scheduled { batch: id, calls } = scheduled;
         Ok(RunningBatch { run: self.clone(), id, calls, listener })
     }
 
-    /// The oldest question that waits and that nobody has got from here, or `None` once the run is over.
-    /// Each question is handed out once, however many listen; whoever comes late misses none.
+    /// Waits for the oldest open question that was not handed out yet; `None` once the run is over.
+    /// Each question is handed out once, however many callers wait. A late caller misses none.
     pub async fn question(&self) -> Option<Question> {
         let asked = self.questions.next().await?;
         Some(Question { asked, run: self.clone() })
     }
 
-    /// All questions that wait for an answer, the oldest first.
+    /// All open questions, the oldest first.
     pub fn questions(&self) -> Vec<Question> {
         let question = |asked: Arc<Asked>| Question { asked, run: self.clone() };
         self.questions.all().into_iter().map(question).collect()
     }
 
-    /// Answers a question, possibly in somebody's name. The first answer counts.
+    /// Answers a question, optionally in somebody's name. The first answer counts.
     pub async fn answer(
         &self,
         question: QuestionId,
         answer: Answer,
         by: Option<Actor>,
     ) -> Result<AnswerResult, RunOver> {
-        self.wish(|told| Wish::Answer { question, answer, by, told }).await
+        self.wish(|reply| Wish::Answer { question, answer, by, reply }).await
     }
 
-    /// Calls are not wanted any more. Answers once that is written down; what runs has then been told
-    /// to end, and may take a while.
+    /// Cancels calls. Returns once that is recorded. Running calls have then been told to stop,
+    /// which may take a while.
     pub async fn cancel(&self, target: Target, reason: CancelReason) -> Result<(), RunOver> {
-        self.wish(|told| Wish::Cancel { target, reason, told }).await
+        self.wish(|reply| Wish::Cancel { target, reason, reply }).await
     }
 
-    /// A call as it stands. One that has ended is known as long as its batch is held.
+    /// A call in its present state. An ended call is available while its [`RunningBatch`] exists.
     pub async fn call(&self, id: CallId) -> Result<Option<Call>, RunOver> {
-        self.wish(|told| Wish::Call { id, told }).await
+        self.wish(|reply| Wish::Call { id, reply }).await
     }
 
-    /// Everything that happens from now on.
+    /// Subscribes to all events from now on.
     pub fn subscribe(&self) -> Events {
         self.watchers.subscribe()
     }
 
-    /// Cancels everything; the run is over once everything has ended, whoever still holds it.
+    /// Cancels everything. The run ends once every call has ended, even if handles remain.
     pub fn shut_down(&self, reason: CancelReason) {
-        // A run that is over needs no word.
+        // The run may have ended already.
         drop(self.wishes.send(Wish::ShutDown(reason)));
     }
 
-    /// How the run ends, once it has. Waiting for it does not keep it from ending.
+    /// Waits for the end of the run. This does not keep the run alive.
     pub fn ended(&self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let mut ended = self.ended.clone();
         async move {
@@ -276,17 +278,17 @@ impl Run {
     }
 
     async fn outcomes(&self, batch: BatchId) -> Result<Vec<Outcome>, RunOver> {
-        self.wish(|told| Wish::Outcomes { batch, told }).await
+        self.wish(|reply| Wish::Outcomes { batch, reply }).await
     }
 
     fn release(&self, batch: BatchId) {
-        // A run that is over has forgotten it already.
+        // If the run has ended, there is nothing to release.
         drop(self.wishes.send(Wish::Release(batch)));
     }
 
     async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, RunOver> {
-        let (told, hear) = oneshot::channel();
-        self.wishes.send(wish(told)).map_err(|_| RunOver)?;
+        let (reply, hear) = oneshot::channel();
+        self.wishes.send(wish(reply)).map_err(|_| RunOver)?;
         hear.await.map_err(|_| RunOver)
     }
 }

@@ -1,7 +1,7 @@
-//! What can be called, and what a call is given while it runs.
+//! Tools: what can be called, and the context of a running call.
 //!
-//! A tool says what a call would touch and shows what it would do before it does anything. It knows
-//! neither other calls nor policy.
+//! Before it runs, a tool says what a call would read and write, and shows a preview. It knows
+//! neither other calls nor the policy.
 
 mod function;
 mod registry;
@@ -19,62 +19,63 @@ pub use registry::{BadTool, Tools};
 pub(crate) use work::Surroundings;
 pub use work::{Finished, Work};
 
-/// Something that can be called.
+/// A tool that can be called.
 pub trait Tool: Send + Sync {
     /// What it is called by.
     fn name(&self) -> &str;
 
-    /// The server that it comes from, if it is not our own.
+    /// The MCP server of the tool; `None` for our own tools.
     fn server(&self) -> Option<&str> {
         None
     }
 
-    /// What it does, for whoever may call it.
+    /// The description, for models.
     fn description(&self) -> &str;
 
-    /// The JSON Schema of its arguments. They are held against it before anything else.
+    /// The JSON Schema of its arguments. Arguments are validated against it first.
     fn schema(&self) -> &Value;
 
-    /// The tool's own look at arguments that fit the schema: what the call touches, its kind and what
-    /// rules are about, or what is wrong in words for whoever called. Changes nothing.
+    /// Checks arguments that match the schema: returns what the call reads and writes, its kind and
+    /// what rules are matched against, or an error message for the caller. Changes nothing.
     fn check(&self, arguments: &Value) -> Result<Checked, String>;
 
-    /// What will happen, for a person who is asked: the command, or the diff. May read files, changes
+    /// Shows a person what the call will do: the command, or the diff. May read files, changes
     /// nothing.
     fn preview(&self, arguments: &Value) -> Preview;
 
-    /// What a question rests on, in a few bytes: if it is another when the answer comes, the question is
-    /// asked again. Nothing, if nobody can change that meanwhile. May read files, changes nothing.
+    /// A short text that identifies what a question showed. If it differs when the answer arrives,
+    /// the question is asked again. `None` if it cannot change meanwhile. May read files, changes
+    /// nothing.
     fn stamp(&self, _arguments: &Value) -> Option<String> {
         None
     }
 
-    /// Does it.
+    /// Executes the call.
     ///
-    /// A call that is to stop hears of it ([`Work::stopping`]) and its processes are ended; it should
-    /// then say what it has and end. One that does not is dropped after a while. A panic is the tool's
-    /// fault and the end of this call alone.
+    /// If the call must stop, [`Work::stopping`] returns and its processes are ended; the tool
+    /// should then return its output so far. If it does not, it is dropped after a while. A panic
+    /// is a bug of the tool, and ends only this call.
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended>;
 }
 
 /// What a question shows.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Preview {
-    /// In a word or two: `run`, `write src/a.rs`.
+    /// A short title: `run`, `write src/a.rs`.
     pub what: String,
     /// The command that will be executed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What will change, as a diff.
+    /// The changes, as a diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What it touches.
+    /// What the call reads and writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<String>,
-    /// Why a person must be asked, where it is the tool that wants it and no rule.
+    /// Why the tool wants a person to be asked, if it is the tool and not a rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whoever answers cannot change the arguments.
+    /// Whether a person cannot change the arguments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_fixed: bool,
 }

@@ -1,11 +1,12 @@
-//! Faces for programs: the MCP server.
+//! Front ends for programs: the MCP server.
 //!
-//! A face turns what it was asked into steps of the model and writes the answer in its protocol's
-//! words. It contains no rule, and keeps nothing that the store does not keep.
+//! A front end converts requests to operations of the model, and results to answers of its
+//! protocol. It contains no rule, and keeps no state that the store does not keep.
 
 #![forbid(unsafe_code)]
 
 pub mod mcp;
 
-/// What a [`mcp::Surroundings`] answers with, so that other crates need not name the library behind it.
+/// The future that a [`mcp::Surroundings`] returns, so that other crates need not name the library
+/// behind it.
 pub use futures_core::future::BoxFuture;

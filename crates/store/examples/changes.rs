@@ -2,35 +2,21 @@
 
 use std::future::poll_fn;
 
-use punchlist_model::store::{Change, Cursor, NewPlan, PlanStore, Scope};
-use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Number, Op, PlanId, Timestamp,
-};
-use punchlist_store::{Durability, Options, Threaded};
+use punchlist_model::store::{Change, Cursor, NewPlan, Scope};
+use punchlist_model::{Ctx, IdSource, NewItem, Number, Op, PlanId, Timestamp};
+use punchlist_store::sqlite;
 
 /// Runs the example.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
-    let options = Options { path: place.path().join("plans.db"), durability: Durability::Full };
-    let store = Threaded::open(&options)?;
+    let store = sqlite(place.path().join("plans.db"))?;
     // The store has no clock and draws no random numbers. A program passes real ones.
     let now = Timestamp::from_second(1_800_000_000)?;
     let plan = PlanId(IdSource::fixed(now, 1).nth(0));
     store.create(NewPlan::new(plan, "/home/ann/project".to_owned(), now)).await?;
     let mut news = store.follow(Cursor::Now, Scope::Plan(plan)).await?;
-    let ctx = Ctx {
-        now,
-        ids: IdSource::fixed(now, 2),
-        actor: Actor::agent("worker-1"),
-        holder: Holder::named("worker-1"),
-        attempt: None,
-        base: None,
-        mode: Mode::Enforced,
-        limits: Limits::default(),
-        gone: Vec::new(),
-        anyway: false,
-    };
+    let ctx = Ctx::new("worker-1", now, IdSource::fixed(now, 2));
     let add = Op::Add(Box::new(NewItem::titled("Write the parser")));
     let start = Op::Start(Number(1).into());
     // Both operations are applied, or neither.

@@ -1,7 +1,8 @@
-//! The least that an MCP server with a database does: the baseline of `cargo xtask bench mcp`.
+//! The smallest MCP server with a database: the baseline of `cargo xtask bench mcp`.
 //!
-//! The same library, transport and pragmas as ours; `create_todo` is one insert, `list_todo` one
-//! select. No journal, no rules, no sessions, nothing to find out about the caller.
+//! It uses the same library, transport and pragmas as ours. `create_todo` is one insert,
+//! `list_todo` one select. It has no journal, no rules and no sessions, and does not look up its
+//! caller.
 
 use std::path::Path;
 use std::process::ExitCode;

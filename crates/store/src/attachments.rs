@@ -1,15 +1,15 @@
-//! Who is attached to which plan, and what they have seen of it.
+//! Attachments: which conversation is attached to which plan, and what it was shown.
 
 use std::collections::HashMap;
 
 use punchlist_model::store::{Attachment, AttachmentKey, kept};
-use punchlist_model::{Plan, PlanId, Revision, Timestamp};
+use punchlist_model::{PlanId, Revision, Slice, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::load::{self, Failure};
 use crate::rows::{self, PlanKey, plan_columns, signed};
 
-/// Where a conversation is attached.
+/// The attachment of a conversation.
 pub(crate) fn get(conn: &Connection, key: &AttachmentKey) -> Result<Option<Attachment>, Failure> {
     let mut select = conn.prepare_cached(
         "SELECT plan.id, shown, at FROM attachment JOIN plan ON plan.key = attachment.plan \
@@ -46,22 +46,22 @@ pub(crate) fn plan(conn: &Connection, key: &AttachmentKey) -> Result<Option<Plan
     Ok(found.optional()?)
 }
 
-/// The same with its header.
+/// The plan that a conversation is attached to, with its header.
 pub(crate) fn header(
     conn: &Connection,
     key: &AttachmentKey,
-) -> Result<Option<(PlanKey, Plan)>, Failure> {
+) -> Result<Option<(PlanKey, Slice)>, Failure> {
     let mut select = conn.prepare_cached(of_attached!(plan_columns!("")))?;
     Ok(select.query_row(columns(key), rows::plan).optional()?)
 }
 
-/// A key as the parameters of a statement.
+/// A key as parameters of a statement.
 fn columns(key: &AttachmentKey) -> [&str; 5] {
     let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
     [project, agent, conversation, sub_agent, turn]
 }
 
-/// Ties a conversation to a plan.
+/// Attaches a conversation to a plan.
 pub(crate) fn attach(
     conn: &Connection,
     key: AttachmentKey,
@@ -90,7 +90,7 @@ pub(crate) fn attach(
     Ok(attachment)
 }
 
-/// Notes what a conversation was shown.
+/// Records the revision that a conversation was shown.
 pub(crate) fn shown(
     conn: &Connection,
     key: &AttachmentKey,
@@ -105,7 +105,7 @@ pub(crate) fn shown(
     Ok(())
 }
 
-/// The newest conversation attached to each of these plans. `keys` is a JSON array.
+/// The most recent attachment of each of these plans. `keys` is a JSON array.
 pub(crate) fn newest(
     conn: &Connection,
     keys: &str,

@@ -1,15 +1,18 @@
-//! The files beside the database that writers queue at and followers listen to.
+//! The lock files of writers, and the bell that wakes followers.
 //!
-//! A writer locks the bell before its transaction, because SQLite's own busy handler starves some of
-//! those who wait. It comes to the bell through the queue, a second lock that it holds only until it
-//! has the first: otherwise whoever has just written, and is still running, takes the bell again
-//! before the one that slept at it wakes up. A writer that has met nobody for a while mostly goes past
-//! the queue, and so keeps somebody who comes waiting for a few changes at most. When a change is safe it writes one byte into the bell,
-//! which wakes whoever watches it. None of this is needed for correctness: without it waiting is less fair,
-//! and news is a second late.
+//! A writer locks the bell file before its transaction, because SQLite's busy handler starves some
+//! of the waiting writers. It takes the bell lock through a second lock, the queue lock, which it
+//! holds only until it has the bell lock. Otherwise a writer that has just released the bell lock,
+//! and is still running, would take it again before a sleeping writer wakes up. A writer that has
+//! not met another one for a while skips the queue lock most of the time, so a waiting writer may
+//! have to let a few changes pass.
 //!
-//! A writer that was stopped keeps its lock. Those who wait are told its name after a while, and end
-//! their wait with an error after another ([`crate::waiting`]).
+//! After a commit, the writer writes one byte into the bell file, which wakes the followers.
+//! Correctness does not depend on these files: without them waiting is less fair, and followers
+//! notice a change up to a second later.
+//!
+//! A suspended writer keeps its lock. Waiting writers report its name after a while, and later fail
+//! with a timeout ([`crate::waiting`]).
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -22,59 +25,59 @@ use rustix::fs::OFlags;
 
 use crate::waiting::{self, Lock, Waiting};
 
-/// The bell of one database, opened at the first write.
+/// The lock files of one database, opened at the first write.
 pub(crate) struct Bell {
     path: PathBuf,
     queue: PathBuf,
     files: Option<Files>,
 }
 
-/// The files themselves.
+/// The open files.
 pub(crate) struct Files {
     bell: File,
     queue: File,
-    calm: Cell<Calm>,
+    uncontended: Cell<Uncontended>,
     /// A thread still waits for a lock on these files, so they must not be used again.
-    given_up: Cell<bool>,
+    is_abandoned: Cell<bool>,
 }
 
-/// Why there is no turn.
+/// Why the write lock was not acquired.
 #[derive(Debug)]
-pub(crate) enum NoTurn {
+pub(crate) enum LockError {
     /// The files cannot be used.
     Failed(io::Error),
-    /// Somebody else holds the lock for too long: who, in words.
+    /// Another process held the lock until the timeout; the text describes it.
     Held(String),
 }
 
-impl From<io::Error> for NoTurn {
+impl From<io::Error> for LockError {
     fn from(error: io::Error) -> Self {
         Self::Failed(error)
     }
 }
 
-/// How many turns it has been since a writer met another.
+/// The number of consecutive acquisitions without contention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Calm(u32);
+struct Uncontended(u32);
 
-impl Calm {
-    /// After so many, others are not to be expected.
-    const LONG: u32 = 16;
-    /// Even then every so manieth turn goes through the queue, where it would meet them.
-    const LOOKS: u32 = 8;
+impl Uncontended {
+    /// After this many, contention is unlikely.
+    const ENOUGH: u32 = 16;
+    /// Even then, every eighth acquisition takes the queue lock, where it would meet other writers.
+    const QUEUE_EVERY: u32 = 8;
 
-    /// Whether the next turn may go past the queue.
-    fn passes_by(self) -> bool {
-        self.0 >= Self::LONG && !self.0.is_multiple_of(Self::LOOKS)
+    /// Whether the next acquisition may skip the queue lock.
+    fn skips_queue(self) -> bool {
+        self.0 >= Self::ENOUGH && !self.0.is_multiple_of(Self::QUEUE_EVERY)
     }
 
-    /// After a turn for which it had to wait, or not.
+    /// The count after an acquisition. `waited` says whether there was contention.
     fn after(self, waited: bool) -> Self {
-        Self(if waited { 0 } else { self.0.checked_add(1).unwrap_or(Self::LONG) })
+        Self(if waited { 0 } else { self.0.checked_add(1).unwrap_or(Self::ENOUGH) })
     }
 }
 
-/// Where the bell of a database is.
+/// The path of a database's bell file.
 pub(crate) fn path_of(database: &Path) -> PathBuf {
     beside(database, "-bell")
 }
@@ -90,9 +93,9 @@ impl Bell {
         Self { path: path_of(database), queue: beside(database, "-queue"), files: None }
     }
 
-    /// Opens the files, unless they are.
+    /// The open files; opens them first if necessary.
     pub(crate) fn files(&mut self) -> io::Result<&Files> {
-        if self.files.as_ref().is_some_and(|it| it.given_up.get()) {
+        if self.files.as_ref().is_some_and(|it| it.is_abandoned.get()) {
             self.files = None;
         }
         Ok(match &mut self.files {
@@ -100,43 +103,44 @@ impl Bell {
             none => none.insert(Files {
                 bell: open(&self.path)?,
                 queue: open(&self.queue)?,
-                calm: Cell::default(),
-                given_up: Cell::default(),
+                uncontended: Cell::default(),
+                is_abandoned: Cell::default(),
             }),
         })
     }
 }
 
 impl Files {
-    /// Waits for its turn to write, as long as this process does. The turn ends with the guard.
-    pub(crate) fn turn(&self, database: &Path) -> Result<Turn<'_>, NoTurn> {
-        let calm = self.calm.get();
-        if calm.passes_by() && try_lock(&self.bell)? {
-            self.calm.set(calm.after(false));
+    /// Waits for the write lock, at most as long as this process is set to wait. Dropping the guard
+    /// releases it.
+    pub(crate) fn write_lock(&self, database: &Path) -> Result<WriteLock<'_>, LockError> {
+        let uncontended = self.uncontended.get();
+        if uncontended.skips_queue() && try_lock(&self.bell)? {
+            self.uncontended.set(uncontended.after(false));
             waiting::record(&self.queue, Lock::Bell);
-            return Ok(Turn { file: &self.bell });
+            return Ok(WriteLock { file: &self.bell });
         }
         let mut wait = Wait::begin(database);
         let waited = self.lock(&self.queue, &mut wait)?;
         waiting::record(&self.queue, Lock::Queue);
-        let mine = self.lock(&self.bell, &mut wait);
-        // An unlock that fails is made good when the process closes the file.
+        let locked = self.lock(&self.bell, &mut wait);
+        // If this fails, the lock is released when the process closes the file.
         drop(self.queue.unlock());
-        let waited = mine? || waited;
-        self.calm.set(calm.after(waited));
+        let waited = locked? || waited;
+        self.uncontended.set(uncontended.after(waited));
         waiting::record(&self.queue, Lock::Bell);
-        Ok(Turn { file: &self.bell })
+        Ok(WriteLock { file: &self.bell })
     }
 
-    /// Locks a file; whether that took waiting.
-    fn lock(&self, file: &File, wait: &mut Wait<'_>) -> Result<bool, NoTurn> {
+    /// Locks a file. Returns whether it had to wait.
+    fn lock(&self, file: &File, wait: &mut Wait<'_>) -> Result<bool, LockError> {
         if try_lock(file)? {
             return Ok(false);
         }
         let now = Instant::now();
         let began = *wait.began.get_or_insert(now);
         let Waiting { tell_after, give_up_after, tell, .. } =
-            wait.how.get_or_insert_with(waiting::waiting);
+            wait.settings.get_or_insert_with(waiting::waiting);
         let (tell_at, until) = (began + *tell_after, began + *give_up_after);
         let (tell, is_told) = (*tell, &mut wait.is_told);
         let locked = waiting::lock_until(file, tell_at, until, || {
@@ -148,17 +152,18 @@ impl Files {
         match locked {
             Ok(true) => Ok(true),
             Ok(false) => {
-                self.given_up.set(true);
-                Err(NoTurn::Held(self.holder(wait.database)))
+                self.is_abandoned.set(true);
+                Err(LockError::Held(self.holder(wait.database)))
             }
-            // No thread can be had: it waits without a limit, as it would without one.
+            // Without a thread there can be no timeout, so wait without one.
             Err(_) => Ok(lock(file)?),
         }
     }
 
-    /// Who keeps everybody waiting: whoever writes; if nobody does, whoever is to be next.
+    /// Describes the process that blocks the others: the writer or, if nobody writes, the first in
+    /// the queue.
     fn holder(&self, database: &Path) -> String {
-        // Another description of the file: a lock on it says nothing about ours.
+        // Opened again: a lock on another open file does not affect ours.
         let is_writing = |bell: File| !try_lock(&bell).unwrap_or(true);
         let lock = match open(&path_of(database)).is_ok_and(is_writing) {
             true => Lock::Bell,
@@ -167,47 +172,49 @@ impl Files {
         waiting::describe(waiting::holder(&self.queue, lock).as_ref(), database)
     }
 
-    /// Tells the followers that something was changed.
+    /// Wakes the followers.
     pub(crate) fn ring(&self) {
-        // The change has happened: a bell that cannot be rung (a full disk) must not turn it into
-        // a failure, and followers look by themselves once a second.
+        // The change is committed: if the byte cannot be written (full disk), that must not fail
+        // the change. Followers poll once a second anyway.
         drop(self.bell.write_all_at(b"\n", 0));
     }
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    let strange = || {
+    let not_a_file = || {
         let words = format!("{} is not a plain file", path.display());
         io::Error::new(ErrorKind::InvalidInput, words)
     };
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    // Ringing writes a byte, and through a link that would be a byte of any file.
-    let file = match options.custom_flags(NOT_THROUGH_LINKS).open(path) {
-        Err(_) if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) => return Err(strange()),
+    // `ring` writes a byte. Through a symbolic link it could overwrite any file.
+    let file = match options.custom_flags(NO_FOLLOW).open(path) {
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) => {
+            return Err(not_a_file());
+        }
         opened => opened?,
     };
-    if file.metadata()?.is_file() { Ok(file) } else { Err(strange()) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_a_file()) }
 }
 
-/// A wait for both locks.
+/// A wait for both locks, with one timeout.
 struct Wait<'a> {
     database: &'a Path,
     began: Option<Instant>,
-    how: Option<Waiting>,
+    settings: Option<Waiting>,
     is_told: bool,
 }
 
 impl<'a> Wait<'a> {
     fn begin(database: &'a Path) -> Self {
-        Self { database, began: None, how: None, is_told: false }
+        Self { database, began: None, settings: None, is_told: false }
     }
 }
 
-/// Opening fails if the last part of the path is a link.
-const NOT_THROUGH_LINKS: i32 = OFlags::NOFOLLOW.bits().cast_signed();
+/// Opening fails if the last component of the path is a symbolic link.
+const NO_FOLLOW: i32 = OFlags::NOFOLLOW.bits().cast_signed();
 
-/// Locks a file; whether that took waiting.
+/// Locks a file, without a timeout. Returns whether it had to wait.
 fn lock(file: &File) -> io::Result<bool> {
     if try_lock(file)? {
         return Ok(false);
@@ -220,14 +227,14 @@ fn lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Locks a file unless somebody else has; whether it did.
+/// Tries to lock a file. Returns whether it did.
 fn try_lock(file: &File) -> io::Result<bool> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::WouldBlock) => return Ok(false),
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Interrupted => {}
-            // Some network file systems have no such locks; SQLite's own waiting remains.
+            // Some network file systems have no such locks. SQLite's own locks remain.
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
                 return Ok(true);
             }
@@ -236,14 +243,14 @@ fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// The right to write, until dropped.
-pub(crate) struct Turn<'a> {
+/// The write lock. Released when dropped.
+pub(crate) struct WriteLock<'a> {
     file: &'a File,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriteLock<'_> {
     fn drop(&mut self) {
-        // An unlock that fails is made good when the process closes the file.
+        // If this fails, the lock is released when the process closes the file.
         drop(self.file.unlock());
     }
 }
@@ -254,18 +261,18 @@ mod tests {
 
     #[test]
     fn a_writer_that_meets_nobody_goes_past_the_queue_but_not_for_ever() {
-        let mut calm = Calm::default();
+        let mut uncontended = Uncontended::default();
         let mut passed = Vec::new();
-        for turn in 0..40 {
-            if calm.passes_by() {
-                passed.push(turn);
+        for n in 0..40 {
+            if uncontended.skips_queue() {
+                passed.push(n);
             }
-            calm = calm.after(false);
+            uncontended = uncontended.after(false);
         }
-        let expected: Vec<i32> = (17..40).filter(|turn| turn % 8 != 0).collect();
+        let expected: Vec<i32> = (17..40).filter(|n| n % 8 != 0).collect();
         assert_eq!(passed, expected);
-        assert!(!calm.after(true).passes_by(), "somebody was there");
-        assert_eq!(Calm(u32::MAX).after(false), Calm(Calm::LONG));
+        assert!(!uncontended.after(true).skips_queue(), "somebody was there");
+        assert_eq!(Uncontended(u32::MAX).after(false), Uncontended(Uncontended::ENOUGH));
     }
 
     #[test]
@@ -274,13 +281,13 @@ mod tests {
         let path = directory.path().join("plans.db");
         let mut bells = [Bell::of(&path), Bell::of(&path)];
         let [one, other] = bells.each_mut().map(|it| it.files().unwrap());
-        one.calm.set(Calm(Calm::LONG + 1));
-        let turn = other.turn(&path).unwrap();
+        one.uncontended.set(Uncontended(Uncontended::ENOUGH + 1));
+        let held = other.write_lock(&path).unwrap();
         assert!(!try_lock(&one.bell).unwrap(), "it is taken");
-        drop(turn);
-        // Somebody who waits in the queue is not seen.
+        drop(held);
+        // A writer that waits in the queue is not noticed.
         lock(&other.queue).unwrap();
-        drop(one.turn(&path).unwrap());
-        assert_eq!(one.calm.get(), Calm(Calm::LONG + 2));
+        drop(one.write_lock(&path).unwrap());
+        assert_eq!(one.uncontended.get(), Uncontended(Uncontended::ENOUGH + 2));
     }
 }

@@ -1,8 +1,9 @@
-//! Runs and their calls: where each call stands, and how it came there.
+//! Runs and their calls.
 //!
-//! A transition is a row. Where a call stands is its newest one; what it asks for stands in the newest
-//! that has a request, so that a text is not kept twice. There is no second table with a row a call:
-//! every verb reads the whole schema when it opens the database, and pays for each table.
+//! Each transition of a call is a row. A call's state is its newest row; its request is in the
+//! newest row that has one, so that the text is not stored twice. There is no second table with one
+//! row per call: every verb reads the whole schema when it opens the database, so each table costs
+//! time.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,11 +18,11 @@ use crate::load::Failure;
 use crate::questions;
 use crate::rows::{self, PlanKey, millis};
 
-/// A run's place in the database.
+/// The row number of a run.
 #[derive(Clone, Copy)]
 pub(crate) struct RunKey(pub(crate) i64);
 
-/// Notes that a run has begun.
+/// Records the start of a run.
 pub(crate) fn begin(conn: &Connection, run: RunRecord) -> Result<(), Failure> {
     let run = run.kept();
     let plan = match run.plan {
@@ -48,7 +49,7 @@ pub(crate) fn begin(conn: &Connection, run: RunRecord) -> Result<(), Failure> {
     if written == 1 { Ok(()) } else { Err(RunRecord::begun_already(run.id).into()) }
 }
 
-/// Notes that a run has ended, unless that is known.
+/// Records the end of a run, unless it has one.
 pub(crate) fn end(conn: &Connection, id: RunId, now: Timestamp) -> Result<(), Failure> {
     let key = key(conn, id)?;
     let mut update =
@@ -57,7 +58,7 @@ pub(crate) fn end(conn: &Connection, id: RunId, now: Timestamp) -> Result<(), Fa
     Ok(())
 }
 
-/// The runs that fit, the one that began last first.
+/// The runs that match, newest first.
 pub(crate) fn runs(conn: &Connection, filter: &RunFilter) -> Result<Vec<RunRecord>, Failure> {
     let mut select = conn.prepare_cached(
         "SELECT run.id, run.project, plan.id, what, process, begun_at, ended_at \
@@ -90,7 +91,7 @@ fn key(conn: &Connection, id: RunId) -> Result<RunKey, Failure> {
     found.optional()?.ok_or(Failure::Store(Error::NoRun(id)))
 }
 
-/// Writes down where calls stand now, and what they ask.
+/// Records the current states of calls, and their questions.
 pub(crate) fn record(
     conn: &Connection,
     id: RunId,
@@ -141,12 +142,12 @@ fn write(
     Ok(())
 }
 
-/// Where a call stands, and whether it asks for the same still. What was forgotten stays so.
+/// A call's state, and whether its request is unchanged. A forgotten request counts as unchanged.
 pub(crate) const BEFORE: &str = "SELECT state, (SELECT request IN (?3, 'null') FROM call \
      WHERE run = ?1 AND number = ?2 AND request IS NOT NULL ORDER BY seq DESC LIMIT 1) \
      FROM call WHERE run = ?1 AND number = ?2 ORDER BY seq DESC LIMIT 1";
 
-/// The calls of a run as they stand, by number.
+/// The calls of a run in their current states, by number.
 pub(crate) fn list(conn: &Connection, id: RunId) -> Result<Vec<CallRecord>, Failure> {
     let mut calls = BTreeMap::new();
     tell(conn, id, |call| {
@@ -202,16 +203,16 @@ pub(crate) fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<CallState>
     })
 }
 
-/// What was executing becomes cancelled.
+/// Cancels the calls of a run that were executing.
 pub(crate) fn interrupt(
     conn: &Connection,
     id: RunId,
     now: Timestamp,
-    said: &Said,
+    outputs: &Said,
 ) -> Result<Vec<CallRecord>, Failure> {
     let calls = list(conn, id)?;
     let found: Vec<CallRecord> =
-        calls.iter().filter_map(|call| call.interrupted(now, said)).collect();
+        calls.iter().filter_map(|call| call.interrupted(now, outputs)).collect();
     write(conn, id, key(conn, id)?, found.iter().cloned())?;
     Ok(found)
 }

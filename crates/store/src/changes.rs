@@ -1,13 +1,13 @@
 //! Everything that writes to a plan: load, decide, write, in one transaction.
 //!
-//! What may happen is decided in the model; here is only the order of the steps.
+//! The model decides; this file has only the order of the steps.
 
 use punchlist_model::decide::{decide_since, journal_needed};
 use punchlist_model::needs::{Around, Needs, Reach};
 use punchlist_model::row_changes::RowChanges;
 use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
 use punchlist_model::{
-    Ctx, Decision, ItemRef, MadeFor, Plan, PlanId, Revision, WriteId, forget, undo,
+    Ctx, Decision, ItemRef, MadeFor, Plan, PlanId, Revision, Slice, WriteId, forget, undo,
 };
 use rusqlite::{Connection, params};
 
@@ -15,7 +15,7 @@ use crate::load::{self, Failure, Loaded};
 use crate::rows::PlanKey;
 use crate::{attachments, calls, journal, messages, save};
 
-/// Makes an empty plan.
+/// Creates an empty plan.
 pub(crate) fn create(conn: &Connection, new: NewPlan) -> Result<Plan, Failure> {
     let plan = new.plan();
     check_new(conn, &plan)?;
@@ -29,12 +29,12 @@ pub(crate) fn set_made_for(
     id: PlanId,
     what: Option<&MadeFor>,
 ) -> Result<(), Failure> {
-    let (key, plan) = load::header(conn, id)?;
-    check_made_for(conn, &Plan { made_for: what.cloned(), ..plan })?;
+    let (key, _) = load::header(conn, id)?;
+    check_made_for(conn, id, what)?;
     Ok(save::made_for(conn, key, what)?)
 }
 
-/// Decides a change and writes what follows.
+/// Decides a change and writes the result.
 pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Applied, Failure> {
     let (key, plan) = load::header(conn, id)?;
     let needs = Needs::of(&change.ops);
@@ -52,8 +52,8 @@ pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Ap
         None => Vec::new(),
     };
     let decision = decide_since(&loaded.plan, &change.ops, &change.ctx, &since)?;
-    let done = Done { kind: change.kind, undoes: None, write: change.write };
-    let applied = commit(conn, loaded, decision, done, &change.ctx)?;
+    let entry_kind = EntryKind { kind: change.kind, undoes: None, write: change.write };
+    let applied = commit(conn, loaded, decision, entry_kind, &change.ctx)?;
     if !applied.decision.events.is_empty()
         && let Some(key) = change.has_shown(applied.revision())
     {
@@ -62,7 +62,7 @@ pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Ap
     Ok(applied)
 }
 
-/// Takes back the caller's last change.
+/// Undoes the caller's last change.
 pub(crate) fn undo(
     conn: &Connection,
     id: PlanId,
@@ -72,16 +72,19 @@ pub(crate) fn undo(
     let (key, plan) = load::header(conn, id)?;
     check_revision(conn, key, &plan, expect)?;
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
-    // What is taken back is mostly near the end: the end is read first, then more of it.
+    // The change to undo is usually near the end of the journal, so the end is read first, then
+    // more.
     let mut most = 64_u64;
     loop {
         let after = Revision(plan.revision.0.saturating_sub(most));
         let entries = journal::after(conn, key, id, after, u32::MAX)?;
         if let Some((entry, since)) = undo::target(&entries, &ctx.actor) {
-            let loaded = load::fill(conn, key, plan, &Needs::whole())?;
-            let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
-            let done = Done { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
-            return commit(conn, loaded, decision, done, &ctx);
+            let plan = load::whole(conn, key, plan)?;
+            let decision = undo::undo(&plan, entry, since, &ctx)?;
+            let loaded = Loaded { key, plan: plan.into() };
+            let entry_kind =
+                EntryKind { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
+            return commit(conn, loaded, decision, entry_kind, &ctx);
         }
         if after == Revision(0) {
             return Err(undo::Conflict::Nothing(ctx.actor.name).into());
@@ -90,7 +93,7 @@ pub(crate) fn undo(
     }
 }
 
-/// Erases texts from rows and journal. What is left of them in the files is the caller's to purge.
+/// Erases texts from rows and journal. The caller must purge what remains in the files.
 pub(crate) fn forget(
     conn: &Connection,
     id: PlanId,
@@ -99,7 +102,7 @@ pub(crate) fn forget(
 ) -> Result<Applied, Failure> {
     let (key, plan) = load::header(conn, id)?;
     let needs = match item {
-        // What depends on it and what is under it is told of.
+        // The warnings need its dependants and sub-items.
         Some(item) => {
             let around = vec![Around::Dependants, Around::Children];
             Needs { items: vec![Reach { item: item.clone(), around }], ..Needs::default() }
@@ -108,11 +111,11 @@ pub(crate) fn forget(
     };
     let loaded = load::fill(conn, key, plan, &needs)?;
     let number = item.map(|item| forget::target(&loaded.plan, item)).transpose()?;
-    let mut seen = Revision(0);
+    let mut scrubbed_to = Revision(0);
     loop {
-        let entries = journal::after(conn, key, id, seen, 256)?;
+        let entries = journal::after(conn, key, id, scrubbed_to, 256)?;
         let Some(last) = entries.last() else { break };
-        seen = last.revision;
+        scrubbed_to = last.revision;
         for entry in entries {
             let mut scrubbed = entry.clone();
             forget::scrub(&mut scrubbed, number);
@@ -127,11 +130,11 @@ pub(crate) fn forget(
     }
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
     let decision = forget::decide(&loaded.plan, number, ctx.now);
-    let done = Done { kind: Kind::Forget, undoes: None, write: None };
-    commit(conn, loaded, decision, done, &ctx)
+    let entry_kind = EntryKind { kind: Kind::Forget, undoes: None, write: None };
+    commit(conn, loaded, decision, entry_kind, &ctx)
 }
 
-/// Takes in a plan with its journal.
+/// Imports a plan with its journal.
 pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
     check_new(conn, plan)?;
     let key = save::new_plan(conn, plan)?;
@@ -142,28 +145,28 @@ pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Resul
     Ok(())
 }
 
-/// What a change is in the journal.
-struct Done {
+/// The fields of a journal entry that depend on the kind of change.
+struct EntryKind {
     kind: Kind,
-    /// The revision that is taken back.
+    /// The revision that is undone.
     undoes: Option<Revision>,
     /// The id of the write, if the caller gave one.
     write: Option<WriteId>,
 }
 
-/// Writes what was decided.
+/// Writes a decision.
 fn commit(
     conn: &Connection,
     loaded: Loaded,
     decision: Decision,
-    done: Done,
+    entry_kind: EntryKind,
     ctx: &Ctx,
 ) -> Result<Applied, Failure> {
-    let Loaded { key, plan, whole } = loaded;
+    let Loaded { key, plan } = loaded;
     if decision.events.is_empty() {
         return Ok(Applied { revision: plan.revision, plan, decision });
     }
-    let (mut plan, changes) = RowChanges::of(&plan, whole, &decision.events);
+    let (mut plan, changes) = RowChanges::of(&plan, &decision.events);
     if changes.plan_fields {
         check_name(conn, &plan)?;
     }
@@ -176,11 +179,11 @@ fn commit(
         revision: plan.revision,
         at: ctx.now,
         actor: ctx.actor.clone(),
-        kind: done.kind,
-        undoes: done.undoes,
+        kind: entry_kind.kind,
+        undoes: entry_kind.undoes,
         events: decision.events,
     };
-    let write = done.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
+    let write = entry_kind.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
     journal::append(conn, key, Some(write), &entry)?;
     let decision = Decision { events: entry.events, ..decision };
     Ok(Applied { revision: plan.revision, plan, decision })
@@ -189,7 +192,7 @@ fn commit(
 fn check_revision(
     conn: &Connection,
     key: PlanKey,
-    plan: &Plan,
+    plan: &Slice,
     expect: Option<Revision>,
 ) -> Result<(), Failure> {
     match expect {
@@ -207,19 +210,19 @@ fn check_new(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
     if select.exists([plan.id.to_string()])? {
         return Err(Error::Exists(plan.id).into());
     }
-    check_made_for(conn, plan)?;
+    check_made_for(conn, plan.id, plan.made_for.as_ref())?;
     check_name(conn, plan)
 }
 
-fn check_made_for(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
-    let Some(what) = &plan.made_for else { return Ok(()) };
-    match save::plan_for(conn, what)?.filter(|it| *it != plan.id) {
+fn check_made_for(conn: &Connection, id: PlanId, what: Option<&MadeFor>) -> Result<(), Failure> {
+    let Some(what) = what else { return Ok(()) };
+    match save::plan_for(conn, what)?.filter(|it| *it != id) {
         Some(other) => Err(Error::AlreadyMade(other).into()),
         None => Ok(()),
     }
 }
 
-fn check_name(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+fn check_name(conn: &Connection, plan: &Slice) -> Result<(), Failure> {
     let Some(name) = &plan.name else { return Ok(()) };
     let mut select =
         conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;

@@ -1,15 +1,15 @@
-//! Waiting for the disk after a commit, beside other writers and not one after the other.
+//! Waits for the disk after a commit, without holding the write lock.
 //!
-//! Where an acknowledged change must survive a power loss, SQLite would wait for the disk inside the
-//! commit, and everybody else would wait for it too. Here a commit only writes the log; the writer
-//! passes its turn on, and then waits for the disk by itself, before anybody is told. The waits of
-//! several writers overlap, and one wait confirms all that was written before it.
+//! If an acknowledged change must survive a power loss, SQLite would wait for the disk inside the
+//! commit, and all other writers with it. Here a commit only writes the WAL; the writer releases
+//! the write lock and then syncs the WAL itself, before it acknowledges the change. The syncs of
+//! several writers overlap, and one sync confirms everything that was written before it.
 //!
-//! That is enough because the log is one file that grows: what is behind a change in it, up to the
-//! change itself, is on the disk when the file is. Before SQLite begins the log anew, it has waited
-//! for the log and for the database, so a change that is no longer in the log is on the disk as well.
+//! Syncing the WAL is enough. The WAL is one file that grows, so a sync covers everything up to the
+//! change. Before SQLite restarts the WAL, it syncs both the WAL and the database, so a change that
+//! is no longer in the WAL is on the disk too.
 //!
-//! Nothing here decides what is written, and nothing is acknowledged here.
+//! This file does not decide what is written, and acknowledges nothing.
 
 use std::fs::File;
 use std::io;
@@ -18,51 +18,51 @@ use std::path::Path;
 use punchlist_model::store::Error;
 use rusqlite::Connection;
 
-use crate::open::log_of;
+use crate::open::wal_of;
 
-/// The log of a database, to wait for.
-pub(crate) struct Log {
+/// The WAL of a database.
+pub(crate) struct Wal {
     file: File,
-    /// The disk has failed to confirm something, and may say that all is well ever after: systems
-    /// tell such a failure once.
-    in_doubt: bool,
+    /// A sync has failed. Systems report such a failure only once, so a later success proves
+    /// nothing.
+    has_failed: bool,
 }
 
-impl Log {
-    /// The log of the database that is open at `path`. Nothing if it keeps no log, or none that we
-    /// can open; then SQLite itself has to wait.
+impl Wal {
+    /// The WAL of the database that is open at `path`. `None` if it has no WAL, or if the WAL
+    /// cannot be opened; then SQLite itself must wait for the disk.
     ///
-    /// SQLite opens its log once and keeps it as long as the connection lives, and so do we: what
-    /// stands at the path later, after somebody moved the files, is another log.
+    /// SQLite keeps its WAL file open as long as the connection lives, and so does this. If
+    /// somebody moves the files, the path may later lead to another WAL.
     pub(crate) fn of(path: &Path) -> Option<Self> {
-        File::open(log_of(path)).ok().map(Self::at)
+        File::open(wal_of(path)).ok().map(Self::at)
     }
 
     pub(crate) fn at(file: File) -> Self {
-        Self { file, in_doubt: false }
+        Self { file, has_failed: false }
     }
 
-    /// Lets a test have another disk under what happened so far.
+    /// Replaces the file, so that a test can simulate another disk.
     #[cfg(test)]
-    pub(crate) fn mend(&mut self, file: File) {
+    pub(crate) fn replace_file(&mut self, file: File) {
         self.file = file;
     }
 
-    /// How long it is.
+    /// The length of the file.
     pub(crate) fn len(&self) -> io::Result<u64> {
         self.file.metadata().map(|it| it.len())
     }
 
-    /// Waits until what was committed is on the disk; whether it is.
+    /// Waits until everything that was committed is on the disk.
     pub(crate) fn wait(&mut self) -> io::Result<()> {
-        if self.in_doubt {
+        if self.has_failed {
             return Err(io::Error::other("an earlier change is not confirmed"));
         }
         loop {
             match self.file.sync_data() {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.in_doubt = true;
+                    self.has_failed = true;
                     return Err(error);
                 }
                 Ok(()) => return Ok(()),
@@ -70,31 +70,30 @@ impl Log {
         }
     }
 
-    /// Makes good what the disk did not confirm: all of the log is written into the database, and the
-    /// disk asked about that. The caller has the turn to write.
-    pub(crate) fn make_good(
+    /// Recovers from a failed sync: copies the whole WAL into the database and syncs that. The
+    /// caller holds the write lock.
+    pub(crate) fn recover(
         &mut self,
         conn: &Connection,
         path: &Path,
         why: io::Error,
     ) -> Result<(), Error> {
-        // The failure is told once to everybody who has the file open, and SQLite has: what it hears
-        // the first time may be that same failure.
-        if empty(conn) || empty(conn) {
-            self.in_doubt = false;
+        // The system reports the failure once for each open file, and SQLite has its own. So its
+        // first try may fail with the old failure.
+        if checkpoint(conn) || checkpoint(conn) {
+            self.has_failed = false;
             return Ok(());
         }
         let what = format!(
-            "the change is made, but the disk of {} did not confirm it: it may be gone after a loss \
-             of power",
+            "the change was made, but the disk of {} did not confirm it: a power loss may undo it",
             path.display()
         );
         Err(Error::Unconfirmed { what, source: Some(why.into()) })
     }
 }
 
-/// Writes all of the log into the database and waits for the disk; whether that worked.
-fn empty(conn: &Connection) -> bool {
+/// Copies the whole WAL into the database and syncs it. Returns whether that worked.
+fn checkpoint(conn: &Connection) -> bool {
     let busy = conn.query_row("PRAGMA wal_checkpoint(FULL)", [], |row| row.get::<_, bool>(0));
     busy.is_ok_and(|busy| !busy)
 }

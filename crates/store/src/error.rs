@@ -1,13 +1,13 @@
 //! SQLite's errors in words that a person can act on.
 //!
-//! Nobody is ever shown "database is locked" or a bare result code.
+//! Nobody is shown "database is locked" or a bare result code.
 
 use std::path::Path;
 
 use punchlist_model::store::Error;
 use rusqlite::ErrorCode;
 
-/// What a failure of SQLite means for the database at `path`.
+/// The store's error for an SQLite error of the database at `path`.
 pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
     let path = path.display();
     let what = match error.sqlite_error_code() {
@@ -38,7 +38,7 @@ pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
     unusable(what, error)
 }
 
-/// A store that cannot be used, and why.
+/// An error that makes the store unusable.
 pub(crate) fn unusable(
     what: String,
     source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -46,7 +46,7 @@ pub(crate) fn unusable(
     Error::Unusable { what, source: Some(source.into()) }
 }
 
-/// A value in the database that no version of ours has written.
+/// The error for a value in the database that no version of Punchlist writes.
 pub(crate) fn strange(
     column: usize,
     what: impl Into<Box<dyn std::error::Error + Send + Sync>>,

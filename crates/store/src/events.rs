@@ -1,4 +1,4 @@
-//! Events as the journal has them: JSON. What cannot be read of it does not take the rest with it.
+//! Events in the journal, as JSON. An unreadable event does not make the others unreadable.
 
 use punchlist_model::{Event, Number, What};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use crate::rows;
 
-/// The events of a stored change. One that cannot be read says so, and the others are there.
+/// The events of a journal entry. An unreadable event is returned as [`What::Unreadable`].
 pub(crate) fn read(text: &str) -> Vec<Event> {
     if let Ok(events) = rows::read_json(text) {
         return events;
@@ -14,7 +14,7 @@ pub(crate) fn read(text: &str) -> Vec<Event> {
     let events: Vec<Box<RawValue>> = serde_json::from_str(text).unwrap_or_default();
     let read = |raw: &RawValue| rows::read_json(raw.get()).unwrap_or_else(|_| unreadable(raw));
     let events: Vec<Event> = events.iter().map(|raw| read(raw)).collect();
-    // A change in which nothing happens is none.
+    // A change has at least one event.
     if events.is_empty() { vec![Event::PlanChanged { deltas: Vec::new() }] } else { events }
 }
 

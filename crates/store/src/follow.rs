@@ -1,10 +1,10 @@
-//! Following the journal, from this process and others.
+//! Following the journal, for changes of this process and of others.
 //!
-//! A process has one thread for each database that it follows; streams subscribe to it. The thread reads new
-//! entries and hands them over; a stream only takes them, so it needs no particular runtime and never blocks
-//! one. The thread waits for the bell, and looks by itself once a second in case a writer died between its
-//! commit and the bell. It holds no transaction while it waits, reads no further than its subscribers, and ends
-//! with the last of them.
+//! A process has one thread for each database that it follows; streams subscribe to it. The thread
+//! reads new entries and hands them to the streams, so a stream needs no particular runtime and
+//! never blocks one. The thread waits for the bell, and polls once a second in case a writer died
+//! between its commit and the bell. It keeps no transaction open while it waits, reads no further
+//! than its subscribers, and ends when the last subscriber leaves.
 
 use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -25,10 +25,10 @@ use crate::identity::Identity;
 use crate::journal;
 use crate::open::{self, Database, Options};
 
-/// How often to look without having heard the bell.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How often to poll without the bell.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many entries are read at a time.
+/// How many entries are read at once.
 const BATCH: u32 = 256;
 
 /// Where following begins.
@@ -37,10 +37,10 @@ pub(crate) struct Start {
     pub(crate) options: Options,
 }
 
-/// The threads of this process, by the path of their database.
+/// The following threads of this process, by the path of their database.
 static HUBS: LazyLock<Mutex<HashMap<PathBuf, Arc<Hub>>>> = LazyLock::new(Mutex::default);
 
-/// What a thread and its subscribers share.
+/// The state that a thread and its subscribers share.
 #[derive(Default)]
 struct Hub {
     /// The files that the thread has open.
@@ -52,24 +52,24 @@ struct Hub {
 #[derive(Default)]
 struct HubState {
     subscribers: Vec<Arc<Subscriber>>,
-    /// The bell was heard.
+    /// The bell rang.
     rung: bool,
-    /// A subscriber came, left, or wants more.
-    asked: bool,
-    /// The thread has ended, or is about to.
+    /// A subscriber came, left, or wants more entries.
+    has_request: bool,
+    /// The thread has ended, or is about to end.
     is_over: bool,
 }
 
-/// Why the thread looks.
+/// Why the thread woke up.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Woken {
     Rung,
-    Asked,
+    Request,
     Timeout,
 }
 
 impl Hub {
-    /// Adds a subscriber to the database's thread, which is started if there is none.
+    /// Adds a subscriber to the database's thread, and starts the thread if there is none.
     fn subscribe(options: &Options, wanted: Wanted, seq: i64) -> Result<Subscription, Error> {
         let Some(database) = open::to_read(options)? else {
             let what = format!("{} is gone", options.path.display());
@@ -78,7 +78,7 @@ impl Hub {
         let state = Mutex::new(SubscriberState { seq, ..SubscriberState::default() });
         let subscriber = Arc::new(Subscriber { wanted, state });
         let mut hubs = HUBS.lock().unwrap_or_else(PoisonError::into_inner);
-        // After the file was replaced, the old thread is about to notice that it looks in vain.
+        // If the file was replaced, the old thread follows the old file and is about to end.
         if let Some(hub) = hubs.get(&database.path)
             && hub.identity == database.identity
             && hub.add(&subscriber)
@@ -88,61 +88,64 @@ impl Hub {
         let hub = Arc::new(Self { identity: database.identity.clone(), ..Self::default() });
         hub.add(&subscriber);
         let path = database.path.clone();
-        // Armed before the first look: what is committed after that look rings.
-        let heard = Arc::clone(&hub);
-        let watch = watch(&path, move || heard.wake(|state| state.rung = true));
-        let looking = Arc::clone(&hub);
+        // The watch begins before the first read, so every commit after that read wakes the thread.
+        let watching_hub = Arc::clone(&hub);
+        let watch = watch(&path, move || watching_hub.wake(|state| state.rung = true));
+        let thread_hub = Arc::clone(&hub);
         thread::Builder::new()
             .name("punchlist-follow".to_owned())
             .spawn(move || {
-                let ending = Ending(looking);
+                let ending = Ending(thread_hub);
                 let failed = ending.0.run(&database).err();
                 ending.0.end(failed.as_ref());
                 drop(watch);
             })
-            .map_err(|error| unusable("no thread can be started to follow".to_owned(), error))?;
+            .map_err(|error| {
+                unusable("cannot start a thread to follow the journal".to_owned(), error)
+            })?;
         hubs.retain(|_, hub| !hub.state().is_over);
         hubs.insert(path, Arc::clone(&hub));
         Ok(Subscription { hub, subscriber })
     }
 
     fn state(&self) -> MutexGuard<'_, HubState> {
-        // Each holder leaves it whole at every point, so a poisoned lock is as good.
+        // No holder panics with a half-written state, so the state behind a poisoned lock is valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wake(&self, note: impl FnOnce(&mut HubState)) {
-        note(&mut self.state());
+    fn wake(&self, edit: impl FnOnce(&mut HubState)) {
+        edit(&mut self.state());
         self.woken.notify_all();
     }
 
-    /// Adds a subscriber; not if the thread is over.
+    /// Adds a subscriber. Returns false if the thread has ended.
     fn add(&self, subscriber: &Arc<Subscriber>) -> bool {
         let mut state = self.state();
         if state.is_over {
             return false;
         }
         state.subscribers.push(Arc::clone(subscriber));
-        state.asked = true;
+        state.has_request = true;
         drop(state);
         self.woken.notify_all();
         true
     }
 
-    /// Waits until there is a reason to look; `None` if nobody is left to look for.
+    /// Waits until there is something to do; `None` if no subscriber is left.
     fn wait(&self) -> Option<(Woken, Vec<Arc<Subscriber>>)> {
-        let is_quiet = |state: &mut HubState| !state.rung && !state.asked;
-        let waited = self.woken.wait_timeout_while(self.state(), LOOK_AGAIN, is_quiet);
+        let is_quiet = |state: &mut HubState| !state.rung && !state.has_request;
+        let waited = self.woken.wait_timeout_while(self.state(), POLL_INTERVAL, is_quiet);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.subscribers.retain(|it| !it.state().is_closed);
         if state.subscribers.is_empty() {
             state.is_over = true;
             return None;
         }
-        let (rung, asked) = (std::mem::take(&mut state.rung), std::mem::take(&mut state.asked));
-        let woken = match (rung, asked) {
+        let (rung, has_request) =
+            (std::mem::take(&mut state.rung), std::mem::take(&mut state.has_request));
+        let woken = match (rung, has_request) {
             (true, _) => Woken::Rung,
-            (false, true) => Woken::Asked,
+            (false, true) => Woken::Request,
             (false, false) => Woken::Timeout,
         };
         Some((woken, state.subscribers.clone()))
@@ -153,7 +156,7 @@ impl Hub {
         let broken = |error| explain(&database.path, error);
         let mut version = data_version(conn).map_err(broken)?;
         while let Some((woken, subscribers)) = self.wait() {
-            // What is no longer at its path is not followed: nobody writes there any more.
+            // The database is no longer at its path, so nobody writes to it any more.
             if let Some(what) = database.fate().words(&database.path) {
                 return Err(Error::Unusable { what, source: None });
             }
@@ -163,19 +166,19 @@ impl Hub {
                 continue;
             }
             for subscriber in subscribers {
-                subscriber.look(conn, is_new).map_err(broken)?;
+                subscriber.deliver(conn, is_new).map_err(broken)?;
             }
         }
         Ok(())
     }
 
-    /// Tells all subscribers that nothing more comes, and why.
+    /// Ends the streams of all subscribers, with the error if there is one.
     fn end(&self, failed: Option<&Error>) {
         let mut state = self.state();
         state.is_over = true;
         for subscriber in std::mem::take(&mut state.subscribers) {
             let error = failed.map(|it| Error::Unusable { what: it.to_string(), source: None });
-            subscriber.tell(|state| {
+            subscriber.update(|state| {
                 state.failed = error;
                 state.is_done = true;
             });
@@ -183,7 +186,7 @@ impl Hub {
     }
 }
 
-/// Whatever ends the thread, no subscriber waits for ever.
+/// Ends the streams even if the thread panics, so that no subscriber waits for ever.
 struct Ending(Arc<Hub>);
 
 impl Drop for Ending {
@@ -192,11 +195,11 @@ impl Drop for Ending {
     }
 }
 
-/// What a subscriber wants to know.
+/// What a subscriber wants.
 enum Wanted {
-    /// The entries of the journal.
+    /// The journal entries.
     Entries(Scope),
-    /// That anything was written.
+    /// A wake-up after any write.
     News,
 }
 
@@ -208,16 +211,16 @@ struct Subscriber {
 
 #[derive(Default)]
 struct SubscriberState {
-    /// The last entry that was read for it.
+    /// The last entry that was read for this subscriber.
     seq: i64,
     entries: VecDeque<(Cursor, Entry)>,
-    /// Something was written, and the subscriber does not know yet.
+    /// Something was written, and the subscriber has not been woken for it yet.
     has_news: bool,
-    /// Why nothing more can be had, until that is told.
+    /// Why the stream ends, until the subscriber has received it.
     failed: Option<Error>,
-    /// Nobody brings anything any more.
+    /// The thread has ended; nothing more will come.
     is_done: bool,
-    /// Nobody takes anything any more.
+    /// The subscriber has left.
     is_closed: bool,
     waker: Option<Waker>,
 }
@@ -227,9 +230,9 @@ impl Subscriber {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, note: impl FnOnce(&mut SubscriberState)) {
+    fn update(&self, edit: impl FnOnce(&mut SubscriberState)) {
         let mut state = self.state();
-        note(&mut state);
+        edit(&mut state);
         let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
@@ -237,10 +240,10 @@ impl Subscriber {
         }
     }
 
-    /// Brings what is new, unless the last is not taken yet.
-    fn look(&self, conn: &Connection, is_new: bool) -> rusqlite::Result<()> {
+    /// Reads new entries for the subscriber, unless it has not taken the last ones yet.
+    fn deliver(&self, conn: &Connection, is_new: bool) -> rusqlite::Result<()> {
         match &self.wanted {
-            Wanted::News if is_new => self.tell(|state| state.has_news = true),
+            Wanted::News if is_new => self.update(|state| state.has_news = true),
             Wanted::News => {}
             Wanted::Entries(scope) => {
                 let seq = {
@@ -253,7 +256,7 @@ impl Subscriber {
                 let found = journal::following(conn, seq, scope, BATCH)?;
                 let Some((last, _)) = found.last() else { return Ok(()) };
                 let last = *last;
-                self.tell(|state| {
+                self.update(|state| {
                     state.seq = last;
                     let found = found.into_iter().map(|(seq, it)| (journal::cursor(seq), it));
                     state.entries.extend(found);
@@ -264,14 +267,14 @@ impl Subscriber {
     }
 }
 
-/// A subscriber's end of it.
+/// A subscriber's side of the subscription.
 struct Subscription {
     hub: Arc<Hub>,
     subscriber: Arc<Subscriber>,
 }
 
 impl Subscription {
-    /// What `take` finds, else the end, else it is woken later.
+    /// Returns what `take` finds, otherwise the end of the stream; otherwise registers the waker.
     fn poll<T>(
         &self,
         cx: &Context<'_>,
@@ -295,15 +298,15 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         self.subscriber.state().is_closed = true;
-        self.hub.wake(|state| state.asked = true);
+        self.hub.wake(|state| state.has_request = true);
     }
 }
 
-/// Entries as they come.
+/// The stream of [`PlanStore::follow`](punchlist_model::store::PlanStore::follow).
 pub(crate) struct Follow(Subscription);
 
 impl Follow {
-    /// Begins to follow: what is committed after this returns is given.
+    /// Begins to follow: the stream has every change that is committed after this returns.
     pub(crate) fn begin(start: &Start, scope: Scope) -> Result<Self, Error> {
         Hub::subscribe(&start.options, Wanted::Entries(scope), start.seq).map(Self)
     }
@@ -320,17 +323,17 @@ impl Stream for Follow {
             found
         });
         if wants_more {
-            self.0.hub.wake(|state| state.asked = true);
+            self.0.hub.wake(|state| state.has_request = true);
         }
         found
     }
 }
 
-/// News as they come: that something was written, not what.
+/// The stream of [`CallStore::news`](punchlist_model::call::CallStore::news).
 pub(crate) struct Listen(Subscription);
 
 impl Listen {
-    /// Begins to listen: what is committed after this returns is told.
+    /// Begins to listen: every change that is committed after this returns causes a wake-up.
     pub(crate) fn begin(options: &Options) -> Result<Self, Error> {
         Hub::subscribe(options, Wanted::News, 0).map(Self)
     }
@@ -344,17 +347,17 @@ impl Stream for Listen {
     }
 }
 
-/// Changes when another connection has committed.
+/// A number that changes when another connection has committed.
 fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
-/// Listens for the bell. Where that cannot be (too many watches, an odd file system), looking once
-/// a second has to do.
+/// Watches the bell file. If that is not possible (too many watches, an unusual file system),
+/// polling once a second must do.
 fn watch(database: &Path, ring: impl Fn() + Send + 'static) -> Option<RecommendedWatcher> {
     let bell = bell::path_of(database);
     let name = bell.file_name()?.to_owned();
-    let heard = move |event: notify::Result<notify::Event>| {
+    let on_event = move |event: notify::Result<notify::Event>| {
         let rung = event.is_ok_and(|event| {
             matches!(event.kind, EventKind::Modify(_) | EventKind::Create(_))
                 && event.paths.iter().any(|path| path.file_name() == Some(&name))
@@ -363,8 +366,8 @@ fn watch(database: &Path, ring: impl Fn() + Send + 'static) -> Option<Recommende
             ring();
         }
     };
-    let mut watcher = notify::recommended_watcher(heard).ok()?;
-    // A database that was never written since it was copied has no bell yet.
+    let mut watcher = notify::recommended_watcher(on_event).ok()?;
+    // A copied database that was not written since has no bell file yet.
     let target = if bell.exists() { bell.as_path() } else { bell.parent()? };
     watcher.watch(target, RecursiveMode::NonRecursive).ok()?;
     Some(watcher)

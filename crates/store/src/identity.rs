@@ -1,17 +1,17 @@
-//! Whether the files of an open database are still those that stand at its path.
+//! Whether the files of an open database are still those at its path.
 //!
-//! A process that stays keeps its files open when somebody deletes, moves or replaces them. What it then
-//! writes is in files that nobody finds. So device and inode of the database and of its WAL are compared
-//! before anything is read or written, and again before a change is acknowledged. An inode number is not
-//! used again while the file is open, so equal numbers mean the same file.
+//! A long-running process keeps its files open when somebody deletes, moves or replaces them, and
+//! would then write to files that nobody finds. So device and inode of the database and of its WAL
+//! are compared before every read and write, and again before a change is acknowledged. An inode
+//! number is not reused while the file is open, so equal numbers mean the same file.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::open::log_of;
+use crate::open::wal_of;
 
-/// A file, by what the system knows it by.
+/// A file, identified by device and inode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct FileId {
     device: u64,
@@ -28,39 +28,39 @@ impl FileId {
 /// The files that a connection has open.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Identity {
-    /// The path that was asked for; it may be a link.
+    /// The path that the caller gave; it may be a symbolic link.
     asked: PathBuf,
-    /// The WAL, beside the file that the link leads to.
-    log_path: PathBuf,
+    /// The path of the WAL, beside the file that a link leads to.
+    wal_path: PathBuf,
     database: Option<FileId>,
-    /// Nothing if it has no WAL.
-    log: Option<FileId>,
+    /// `None` if there is no WAL.
+    wal: Option<FileId>,
 }
 
-/// What has become of the files.
+/// What has happened to the files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// They are the same.
+    /// Nothing.
     Same,
-    /// The database is the same, and its WAL was removed; nobody has written a new one.
-    LogRemoved,
-    /// The database is the same, and has another WAL, which somebody has written.
-    LogReplaced,
-    /// Another database stands at the path.
+    /// The database is the same, its WAL was removed, and there is no new one.
+    WalRemoved,
+    /// The database is the same, but it has another WAL, which another process has written.
+    WalReplaced,
+    /// Another database is at the path.
     Replaced,
-    /// Nothing stands at the path.
+    /// Nothing is at the path.
     Gone,
 }
 
 impl Identity {
-    /// The files at the path now. `path` is the path that was `asked` for with links resolved.
+    /// The files that are now at the path. `path` is `asked` with symbolic links resolved.
     pub(crate) fn of(asked: &Path, path: &Path) -> Self {
-        let log_path = log_of(path);
+        let wal_path = wal_of(path);
         Self {
             database: FileId::of(asked),
-            log: FileId::of(&log_path),
+            wal: FileId::of(&wal_path),
             asked: asked.to_owned(),
-            log_path,
+            wal_path,
         }
     }
 
@@ -69,32 +69,32 @@ impl Identity {
         self.database == other.database
     }
 
-    /// What has become of the files since.
+    /// What has happened to the files since they were opened.
     pub(crate) fn fate(&self) -> Fate {
         match FileId::of(&self.asked) {
             None => return Fate::Gone,
             found if found != self.database => return Fate::Replaced,
             Some(_) => {}
         }
-        // A database without a WAL may have got one since: whoever writes next opens it.
-        if self.log.is_none() || FileId::of(&self.log_path) == self.log {
+        // The database had no WAL when it was opened; another process may have created one since.
+        if self.wal.is_none() || FileId::of(&self.wal_path) == self.wal {
             return Fate::Same;
         }
-        match fs::metadata(&self.log_path) {
-            Ok(log) if log.len() > 0 => Fate::LogReplaced,
-            Ok(_) | Err(_) => Fate::LogRemoved,
+        match fs::metadata(&self.wal_path) {
+            Ok(wal) if wal.len() > 0 => Fate::WalReplaced,
+            Ok(_) | Err(_) => Fate::WalRemoved,
         }
     }
 }
 
 impl Fate {
-    /// What happened to a database, in words; nothing if nothing did.
+    /// A description for messages; `None` if nothing has happened.
     pub(crate) fn words(self, path: &Path) -> Option<String> {
         let path = path.display();
         match self {
             Self::Same => None,
-            Self::LogRemoved => Some(format!("the WAL of {path} was removed")),
-            Self::LogReplaced => Some(format!(
+            Self::WalRemoved => Some(format!("the WAL of {path} was removed")),
+            Self::WalReplaced => Some(format!(
                 "the WAL of {path} was replaced, and changes that were in the old one may be lost"
             )),
             Self::Replaced => Some(format!("{path} was replaced by another file")),
@@ -111,20 +111,20 @@ mod tests {
     fn what_became_of_the_files_is_seen_by_device_and_inode() {
         let directory = tempfile::TempDir::new().unwrap();
         let path = directory.path().join("plans.db");
-        let log = log_of(&path);
+        let wal = wal_of(&path);
         fs::write(&path, "database").unwrap();
-        fs::write(&log, "log").unwrap();
-        let (_open, _log) = (fs::File::open(&path).unwrap(), fs::File::open(&log).unwrap());
+        fs::write(&wal, "wal").unwrap();
+        let (_open, _log) = (fs::File::open(&path).unwrap(), fs::File::open(&wal).unwrap());
         let identity = Identity::of(&path, &path);
         assert_eq!(identity.fate(), Fate::Same);
         fs::write(&path, "written in place").unwrap();
         assert_eq!(identity.fate(), Fate::Same);
-        fs::remove_file(&log).unwrap();
-        assert_eq!(identity.fate(), Fate::LogRemoved);
-        fs::write(&log, "").unwrap();
-        assert_eq!(identity.fate(), Fate::LogRemoved, "nobody has written in it");
-        fs::write(&log, "another").unwrap();
-        assert_eq!(identity.fate(), Fate::LogReplaced);
+        fs::remove_file(&wal).unwrap();
+        assert_eq!(identity.fate(), Fate::WalRemoved);
+        fs::write(&wal, "").unwrap();
+        assert_eq!(identity.fate(), Fate::WalRemoved, "nobody has written in it");
+        fs::write(&wal, "another").unwrap();
+        assert_eq!(identity.fate(), Fate::WalReplaced);
         fs::rename(&path, directory.path().join("moved.db")).unwrap();
         assert_eq!(identity.fate(), Fate::Gone);
         fs::write(&path, "database").unwrap();

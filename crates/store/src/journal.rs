@@ -1,7 +1,7 @@
-//! The journal: one row a change, in the order of their commits.
+//! The journal: one row per change, in the order of commits.
 //!
-//! `seq` counts over all plans. SQLite has one writer at a time, so rows become visible in its
-//! order, and a follower that has seen one has seen all before it.
+//! `seq` counts over all plans. SQLite has one writer at a time, so rows become visible in this
+//! order, and a follower that has read one row has read all rows before it.
 
 use punchlist_model::store::{Cursor, Entry, Kind, Scope};
 use punchlist_model::{Actor, ActorKind, PlanId, Revision, Timestamp, WriteId};
@@ -11,7 +11,7 @@ use crate::error::strange;
 use crate::events;
 use crate::rows::{self, PlanKey, millis, signed};
 
-/// Appends an entry. Imported ones have no write id.
+/// Appends an entry. Imported entries have no write id.
 pub(crate) fn append(
     conn: &Connection,
     key: PlanKey,
@@ -36,14 +36,14 @@ pub(crate) fn append(
     Ok(())
 }
 
-/// What an entry's reader needs, in order.
+/// The columns of an entry, in the order in which [`entry`] reads them.
 macro_rules! entry_columns {
     () => {
         "journal.revision, at, actor_kind, actor, kind, undoes, events"
     };
 }
 
-/// The entry of a write.
+/// The entry with this write id.
 pub(crate) fn of_write(
     conn: &Connection,
     key: PlanKey,
@@ -69,7 +69,7 @@ pub(crate) fn after(
     let mut select = conn.prepare_cached(AFTER)?;
     let mut rows = select.query(params![key.0, signed(after), most])?;
     let (mut entries, mut last) = (Vec::new(), after);
-    // A gap would look as if nothing had happened there.
+    // A gap must not look as if nothing had happened.
     let missing = |last| strange(0, format!("the entry after {last} of the journal is missing"));
     while let Some(row) = rows.next()? {
         let entry = entry(row, plan)?;
@@ -86,7 +86,7 @@ pub(crate) fn after(
     Ok(entries)
 }
 
-/// The revision of a plan, at which its journal ends.
+/// The revision of a plan, which is that of its last journal entry.
 fn revision(conn: &Connection, key: PlanKey) -> rusqlite::Result<Revision> {
     let mut select = conn.prepare_cached("SELECT revision FROM plan WHERE key = ?1")?;
     select.query_row([key.0], |row| rows::revision(row, 0))
@@ -99,8 +99,8 @@ pub(crate) const AFTER: &str = concat!(
     " FROM journal WHERE plan = ?1 AND revision > ?2 ORDER BY revision LIMIT ?3"
 );
 
-/// An entry from its row. What cannot be read of it does not take the others with it: it is told as the
-/// least that it may be.
+/// Reads an entry from a row. An unreadable part does not make the other entries unreadable: it is
+/// replaced by a default.
 fn entry(row: &Row<'_>, plan: PlanId) -> rusqlite::Result<Entry> {
     let kind = rows::parsed(row, 2, actor_kind).unwrap_or(ActorKind::Agent);
     let undoes: Option<i64> = row.get(5)?;
@@ -122,7 +122,7 @@ fn actor_kind(text: &str) -> Result<ActorKind, String> {
         .ok_or_else(|| format!("unknown kind of actor {text:?}"))
 }
 
-/// Replaces the events of an entry: only for a person's word to forget.
+/// Replaces the events of an entry. Only `forget` does this.
 pub(crate) fn rewrite(conn: &Connection, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
     let mut update =
         conn.prepare_cached("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
@@ -130,13 +130,13 @@ pub(crate) fn rewrite(conn: &Connection, key: PlanKey, entry: &Entry) -> rusqlit
     Ok(())
 }
 
-/// The place of the newest entry.
+/// The `seq` of the newest entry.
 pub(crate) fn end(conn: &Connection) -> rusqlite::Result<i64> {
     let mut select = conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM journal")?;
     select.query_row([], |row| row.get(0))
 }
 
-/// A statement about what a follower has not seen yet.
+/// A statement for the entries after a cursor.
 macro_rules! following {
     ($scoped:literal) => {
         concat!(
@@ -149,7 +149,7 @@ macro_rules! following {
     };
 }
 
-/// What a follower has not seen yet, at most `most`.
+/// The entries after a cursor, at most `most`.
 pub(crate) fn following(
     conn: &Connection,
     after: i64,
@@ -172,7 +172,7 @@ pub(crate) fn following(
     found.collect()
 }
 
-/// The cursor after a place.
+/// The cursor after `seq`.
 pub(crate) fn cursor(seq: i64) -> Cursor {
     Cursor::After(seq.to_string())
 }

@@ -1,6 +1,6 @@
-//! Reading a plan: the header, and the slice that somebody needs.
+//! Loads a plan: the header, and the slice that a caller needs.
 //!
-//! What a slice is, [`Plan::slice`] says; a property test holds the two together.
+//! `Plan::slice` defines what a slice is; a property test checks that both agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,22 +8,20 @@ use std::path::Path;
 use punchlist_model::needs::{Around, Needs};
 use punchlist_model::store::Error;
 use punchlist_model::undo::Conflict;
-use punchlist_model::{ItemId, ItemRef, Number, Plan, PlanId, Position, Refusal};
+use punchlist_model::{ItemId, ItemRef, Number, Plan, PlanId, Position, Refusal, Slice};
 use rusqlite::{Connection, OptionalExtension, Params};
 
 use crate::error::explain;
 use crate::rows::{self, PlanKey, select_item, select_plan};
 
-/// A plan as it was loaded.
+/// A loaded plan.
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) key: PlanKey,
-    pub(crate) plan: Plan,
-    /// Whether all items are there.
-    pub(crate) whole: bool,
+    pub(crate) plan: Slice,
 }
 
-/// What may go wrong while loading: the plan is missing, or the database is.
+/// Why a transaction failed: an error for the caller, or one of SQLite.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Store(Error),
@@ -31,7 +29,7 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// What it means for the database at `path`.
+    /// The store's error for the database at `path`.
     pub(crate) fn explain(self, path: &Path) -> Error {
         match self {
             Self::Store(error) => error,
@@ -65,34 +63,39 @@ impl From<Conflict> for Failure {
 }
 
 /// The plan without its items.
-pub(crate) fn header(conn: &Connection, id: PlanId) -> Result<(PlanKey, Plan), Failure> {
+pub(crate) fn header(conn: &Connection, id: PlanId) -> Result<(PlanKey, Slice), Failure> {
     let mut select = conn.prepare_cached(select_plan!("plan WHERE id = ?1"))?;
     let found = select.query_row([id.to_string()], rows::plan).optional()?;
     found.ok_or(Failure::Store(Error::NoPlan(id)))
 }
 
-/// The part of a plan that `needs` names.
+/// The slice of a plan that `needs` describes.
 pub(crate) fn slice(conn: &Connection, id: PlanId, needs: &Needs) -> Result<Loaded, Failure> {
     let (key, plan) = header(conn, id)?;
     Ok(fill(conn, key, plan, needs)?)
 }
 
-/// Adds to a header the items that `needs` names. Which items these are is found by a few statements about
-/// sets of numbers, whatever their number; then one statement loads them.
+/// Adds all items to a header.
+pub(crate) fn whole(conn: &Connection, key: PlanKey, mut plan: Slice) -> rusqlite::Result<Plan> {
+    load(conn, select_item!("item WHERE plan = ?1"), [key.0], &mut plan)?;
+    Ok(Plan::from_all(plan))
+}
+
+/// Adds the items that `needs` describes to a header. A few statements about sets of numbers find
+/// the items, whatever their number; then one statement loads them.
 pub(crate) fn fill(
     conn: &Connection,
     key: PlanKey,
-    mut plan: Plan,
+    mut plan: Slice,
     needs: &Needs,
 ) -> rusqlite::Result<Loaded> {
     if needs.whole {
-        load(conn, select_item!("item WHERE plan = ?1"), [key.0], &mut plan)?;
-        return Ok(Loaded { key, plan, whole: true });
+        return Ok(Loaded { key, plan: whole(conn, key, plan)?.into() });
     }
     let search = Search { conn, key };
     let mut wanted = BTreeSet::from_iter(search.numbers(IN_PROGRESS, [key.0])?);
     let mut starts: BTreeMap<Around, BTreeSet<Number>> = BTreeMap::new();
-    for (reach, numbers) in needs.items.iter().zip(search.meant(needs)?) {
+    for (reach, numbers) in needs.items.iter().zip(search.matching(needs)?) {
         wanted.extend(&numbers);
         for around in &reach.around {
             starts.entry(*around).or_default().extend(&numbers);
@@ -105,20 +108,21 @@ pub(crate) fn fill(
         let from = wanted.clone();
         wanted.extend(search.around(Around::Dependencies, &from)?);
         wanted.extend(search.around(Around::Children, &from)?);
-        wanted.extend(search.numbers(NEXT_READY, [key.0])?);
+        plan.next = search.numbers(NEXT_READY, [key.0])?.first().copied();
+        wanted.extend(plan.next);
     }
     if !wanted.is_empty() {
         load(conn, ITEMS, (key.0, rows::json(&wanted)), &mut plan)?;
     }
-    Ok(Loaded { key, plan, whole: false })
+    Ok(Loaded { key, plan })
 }
 
-/// Loads the items that a statement gives into a plan.
+/// Loads the items that a statement selects into a slice.
 fn load(
     conn: &Connection,
     sql: &'static str,
     params: impl Params,
-    plan: &mut Plan,
+    plan: &mut Slice,
 ) -> rusqlite::Result<()> {
     let mut select = conn.prepare_cached(sql)?;
     let mut rows = select.query(params)?;
@@ -129,7 +133,7 @@ fn load(
     Ok(())
 }
 
-/// Finds the numbers of items.
+/// Finds items by their numbers.
 struct Search<'c> {
     conn: &'c Connection,
     key: PlanKey,
@@ -142,13 +146,13 @@ impl Search<'_> {
         found.collect()
     }
 
-    /// The items that each reference may mean: none, one, or the first two.
-    fn meant(&self, needs: &Needs) -> rusqlite::Result<Vec<Vec<Number>>> {
-        let (ids, positions) = self.looked_up(needs)?;
+    /// For each reference, the items that it matches: none, one, or the first two.
+    fn matching(&self, needs: &Needs) -> rusqlite::Result<Vec<Vec<Number>>> {
+        let (ids, positions) = self.by_id_and_position(needs)?;
         let of_id = |id: &ItemId| ids.get(id).cloned().unwrap_or_default();
-        let mut meant = Vec::with_capacity(needs.items.len());
+        let mut matching = Vec::with_capacity(needs.items.len());
         for reach in &needs.items {
-            meant.push(match &reach.item {
+            matching.push(match &reach.item {
                 ItemRef::Number(number) => vec![*number],
                 ItemRef::Batch(_) => Vec::new(),
                 ItemRef::Position(position) => {
@@ -158,7 +162,7 @@ impl Search<'_> {
                 ItemRef::Both(number, id) => {
                     of_id(id).into_iter().filter(|it| it == number).collect()
                 }
-                // Ids are ASCII, so every one that begins with the prefix sorts before this end.
+                // Ids are ASCII, so every id with this prefix sorts before this bound.
                 ItemRef::Prefix(prefix) => self.numbers(
                     "SELECT number FROM item WHERE plan = ?1 AND id >= ?2 AND id < ?3 \
                      ORDER BY number LIMIT 2",
@@ -166,12 +170,12 @@ impl Search<'_> {
                 )?,
             });
         }
-        Ok(meant)
+        Ok(matching)
     }
 
-    /// The numbers of all items that are meant by an id or a position.
+    /// The numbers of all items that are referred to by id or position.
     #[expect(clippy::type_complexity, reason = "two maps, named where they are used")]
-    fn looked_up(
+    fn by_id_and_position(
         &self,
         needs: &Needs,
     ) -> rusqlite::Result<(BTreeMap<ItemId, Vec<Number>>, BTreeMap<Position, Number>)> {
@@ -202,7 +206,7 @@ impl Search<'_> {
         Ok((by_id, by_position))
     }
 
-    /// What is around these items.
+    /// The items around these items.
     fn around(&self, around: Around, from: &BTreeSet<Number>) -> rusqlite::Result<Vec<Number>> {
         if from.is_empty() {
             return Ok(Vec::new());
@@ -218,15 +222,15 @@ impl Search<'_> {
     }
 }
 
-/// These items.
+/// Selects items by their numbers.
 pub(crate) const ITEMS: &str =
     select_item!("item WHERE plan = ?1 AND number IN (SELECT value FROM json_each(?2))");
 
-/// The items in progress.
+/// Selects the items in progress.
 pub(crate) const IN_PROGRESS: &str = "SELECT number FROM item INDEXED BY item_status \
      WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
 
-/// The next ready item: one seek in `item_ready`, whatever the size of the plan.
+/// Selects the next ready item: one seek in `item_ready`, whatever the size of the plan.
 pub(crate) const NEXT_READY: &str = "SELECT number FROM item INDEXED BY item_ready \
     WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
     AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1";

@@ -1,4 +1,4 @@
-//! Messages that wait for an agent, in the order in which they came.
+//! Queued messages for agents, in the order of the queue.
 
 use punchlist_model::call::{Message, MessageOutcome, NewMessage, Take};
 use punchlist_model::event::TOMBSTONE;
@@ -19,7 +19,7 @@ macro_rules! select_message {
     };
 }
 
-/// Puts a message at the end of its queue.
+/// Appends a message to its queue.
 pub(crate) fn queue(conn: &Connection, new: NewMessage) -> Result<(), Failure> {
     Message::check(&new.text).map_err(Error::from)?;
     let mut count = conn.prepare_cached(
@@ -37,7 +37,7 @@ pub(crate) fn queue(conn: &Connection, new: NewMessage) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The messages of a conversation that wait, first in first.
+/// The waiting messages of a conversation, in the order of the queue.
 pub(crate) fn waiting(conn: &Connection, conversation: &str) -> Result<Vec<Message>, Failure> {
     let mut select = conn.prepare_cached(select_message!(
         "WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq"
@@ -46,7 +46,7 @@ pub(crate) fn waiting(conn: &Connection, conversation: &str) -> Result<Vec<Messa
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Gives a message that waits another text.
+/// Replaces the text of a waiting message.
 pub(crate) fn edit(
     conn: &Connection,
     id: MessageId,
@@ -61,7 +61,7 @@ pub(crate) fn edit(
     outcome(conn, id, changed)
 }
 
-/// Takes a message that waits out of the queue.
+/// Removes a waiting message.
 pub(crate) fn remove(conn: &Connection, id: MessageId) -> Result<MessageOutcome, Failure> {
     let mut delete =
         conn.prepare_cached("DELETE FROM message WHERE id = ?1 AND taken_at IS NULL")?;
@@ -69,7 +69,7 @@ pub(crate) fn remove(conn: &Connection, id: MessageId) -> Result<MessageOutcome,
     outcome(conn, id, changed)
 }
 
-/// Moves a message that waits before another one of its conversation.
+/// Moves a waiting message before another one of its conversation.
 pub(crate) fn move_before(
     conn: &Connection,
     id: MessageId,
@@ -87,7 +87,7 @@ pub(crate) fn move_before(
     let waiting: Vec<(MessageId, i64)> =
         select.query_map([&conversation], read)?.collect::<rusqlite::Result<_>>()?;
     let ids: Vec<MessageId> = waiting.iter().map(|it| it.0).collect();
-    // Out of the way first: no two may have one place, not even for a moment.
+    // First move it to a free place: places are unique at every moment.
     let mut aside = conn.prepare_cached(
         "UPDATE message SET seq = -seq WHERE conversation = ?1 AND taken_at IS NULL",
     )?;
@@ -99,7 +99,7 @@ pub(crate) fn move_before(
     Ok(MessageOutcome::Done)
 }
 
-/// Says whether a message that waits steers.
+/// Sets whether a waiting message steers the work in progress.
 pub(crate) fn steer(
     conn: &Connection,
     id: MessageId,
@@ -111,7 +111,7 @@ pub(crate) fn steer(
     outcome(conn, id, changed)
 }
 
-/// What came of changing a message, by how many rows were changed.
+/// The result of changing a message. `changed` is the number of changed rows.
 fn outcome(conn: &Connection, id: MessageId, changed: usize) -> Result<MessageOutcome, Failure> {
     if changed > 0 {
         return Ok(MessageOutcome::Done);
@@ -163,7 +163,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
     })
 }
 
-/// Erases what was said to the conversations that are attached to a plan.
+/// Erases the messages of the conversations that are attached to a plan.
 pub(crate) fn forget(conn: &Connection, plan: PlanKey) -> Result<(), Failure> {
     let mut update = conn.prepare_cached(
         "UPDATE message SET text = ?2 \

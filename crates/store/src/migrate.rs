@@ -1,8 +1,8 @@
 //! The schema and its version.
 //!
-//! Version 7 is the first one that counts: what came before was never released. A database of version 5 or 6
-//! is brought up to date; an older one is refused. From here on there are numbered steps, forward only, and a
-//! step that was released never changes; a test holds their digests.
+//! Versions before 7 were never released. A database of version 5 or 6 is migrated nevertheless; an
+//! older one is refused. From now on there are numbered migrations, forward only. A released
+//! migration never changes; a test checks their digests.
 
 use std::path::Path;
 
@@ -21,38 +21,38 @@ const FROM_5_LISTS: &str = include_str!("../migrations/sqlite/from_5_lists.sql")
 /// The version that this program writes.
 pub(crate) const LATEST: u32 = 7;
 
-/// The oldest version that can be brought up to date.
+/// The oldest version that can be migrated.
 const OLDEST: u32 = 5;
 
-/// Marks the file as ours: "Pnch".
+/// Marks a file as a database of Punchlist: "Pnch".
 pub(crate) const APPLICATION: i32 = 0x506e_6368;
 
-/// What a database file is to us.
+/// What a database file contains.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// Nothing is in it yet.
+    /// Nothing yet.
     Empty,
-    /// Ours, with a schema of this version, which is to be brought up to date.
+    /// A schema of this older version, which must be migrated.
     Old(u32),
-    /// Ours, and as we write it.
+    /// The current schema.
     Current,
 }
 
-/// Looks at a database and touches nothing.
-pub(crate) fn look(conn: &Connection, path: &Path) -> Result<State, Error> {
-    judge(facts(conn).map_err(|error| explain(path, error))?, path)
+/// Reads the state of a database without changing it.
+pub(crate) fn read_state(conn: &Connection, path: &Path) -> Result<State, Error> {
+    state_of(facts(conn).map_err(|error| explain(path, error))?, path)
 }
 
-/// What is written in a database about itself.
+/// What a database file says about itself.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts {
     version: i64,
     application: i64,
-    /// Whether anything at all is in it; asked only if it is not ours.
+    /// Whether it contains any table; only read if the file is not ours.
     filled: bool,
 }
 
-/// Reads what is written in a database about itself.
+/// Reads what a database file says about itself.
 pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
     let facts = read_facts(conn)?;
     let is_current =
@@ -60,11 +60,11 @@ pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
     if is_current || !conn.is_autocommit() {
         return Ok(facts);
     }
-    // Somebody may be making or migrating it at this moment, and what was read in several steps
-    // may be from before and after. The usual case needs no transaction to be sure: versions only
-    // go up, and ours is never taken back.
-    let one_moment = conn.unchecked_transaction()?;
-    read_facts(&one_moment)
+    // Another process may be creating or migrating the database now, and several statements may
+    // read values from before and after. So they are read in one transaction. The usual case needs
+    // none: versions only go up.
+    let snapshot = conn.unchecked_transaction()?;
+    read_facts(&snapshot)
 }
 
 fn read_facts(conn: &Connection) -> rusqlite::Result<Facts> {
@@ -76,8 +76,8 @@ fn read_facts(conn: &Connection) -> rusqlite::Result<Facts> {
     Ok(Facts { version, application, filled })
 }
 
-/// What those facts make of it.
-pub(crate) fn judge(facts: Facts, path: &Path) -> Result<State, Error> {
+/// Derives the state from the facts, or refuses the file.
+pub(crate) fn state_of(facts: Facts, path: &Path) -> Result<State, Error> {
     if facts.application != i64::from(APPLICATION) {
         if !facts.filled && (facts.version, facts.application) == (0, 0) {
             return Ok(State::Empty);
@@ -105,7 +105,7 @@ fn too_old(path: &Path, version: u32) -> Error {
     Error::Unusable { what, source: None }
 }
 
-/// A database that is opened to read must be brought up to date first.
+/// The error for an old database that was opened read-only.
 pub(crate) fn needs_write(path: &Path, version: u32) -> Error {
     let what = format!(
         "{} has schema {version}, which must be brought up to date by a command that writes",
@@ -114,15 +114,15 @@ pub(crate) fn needs_write(path: &Path, version: u32) -> Error {
     Error::Unusable { what, source: None }
 }
 
-/// Brings a database up to date. The caller holds the writers' lock.
+/// Migrates a database. The caller holds the write lock.
 pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
     let broken = |error| explain(path, error);
-    if look(conn, path)? == State::Empty {
+    if read_state(conn, path)? == State::Empty {
         conn.pragma_update(None, "journal_mode", "WAL").map_err(broken)?;
     }
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
-    // Looked at again inside the transaction: somebody may have been quicker.
-    match look(&tx, path)? {
+    // Checked again inside the transaction: another process may have migrated it meanwhile.
+    match read_state(&tx, path)? {
         State::Current => return Ok(()),
         State::Empty => tx.execute_batch(SCHEMA).map_err(broken)?,
         State::Old(version) => upgrade(&tx, version).map_err(broken)?,
@@ -132,7 +132,7 @@ pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
     tx.commit().map_err(broken)
 }
 
-/// Moves everything from the tables of version 5 or 6 into those of version 7.
+/// Copies everything from the tables of version 5 or 6 into those of version 7.
 fn upgrade(conn: &Connection, version: u32) -> rusqlite::Result<()> {
     for step in [FROM_6_BEFORE, SCHEMA, FROM_6_AFTER] {
         conn.execute_batch(step)?;
@@ -157,7 +157,7 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         let mut conn = Connection::open(&path).unwrap();
         let options = Options { path: path.clone(), durability: Durability::Normal };
-        // Between the statements that look, another process makes it.
+        // Another process creates the database between the statements that read it.
         let mut others = Some(move || drop(Sqlite::open(&options).unwrap()));
         conn.authorizer(Some(move |context: AuthContext<'_>| {
             if matches!(context.action, AuthAction::Select)
@@ -168,7 +168,7 @@ mod tests {
             Authorization::Allow
         }))
         .unwrap();
-        assert_eq!(look(&conn, &path).unwrap(), State::Current);
+        assert_eq!(read_state(&conn, &path).unwrap(), State::Current);
     }
 
     #[test]
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_migration_never_changes_after_its_release() {
-        // A new step gets a new line; a line that was released stays as it is.
+        // A new migration gets a new line; the line of a released one stays.
         assert_eq!([SCHEMA].map(|it| format!("{:016x}", digest(it))), ["a451ff11494fb7eb"]);
     }
 }

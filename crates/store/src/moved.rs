@@ -1,35 +1,26 @@
-//! Giving the plans of a project that has moved to its new place.
+//! Gives the plans of a project that was moved to its new directory.
 
-use punchlist_model::store::{AttachmentKey, Error};
-use punchlist_model::{MadeFor, Plan, PlanId};
+use punchlist_model::store::Error;
+use punchlist_model::store::maintenance::project_after_move;
+use punchlist_model::{PlanId, Slice};
 use rusqlite::{Connection, Params, params};
 
 use crate::load::Failure;
 use crate::rows::{self, PlanKey, select_plan};
 use crate::save;
-use crate::sqlite::Sqlite;
 
-impl Sqlite {
-    /// Gives everything of the project `from`, and of the projects in directories below it, to the
-    /// project `to` and the same directories there: plans, who is attached to them, sessions and runs.
-    /// The plans that it is about. Fails with [`Error::NameTaken`] if there is a plan of the same name
-    /// already.
-    pub fn move_project(&self, from: &str, to: &str) -> Result<Vec<PlanId>, Error> {
-        self.write(|conn| move_all(conn, from, to))
-    }
-}
-
-/// What a project is called after the move; nothing if it is not below `from`.
-fn after(project: &str, from: &str, to: &str) -> Option<String> {
-    let rest = project.strip_prefix(from)?;
-    (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
-}
-
-fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Failure> {
+/// Does what [`MaintenanceStore::move_project`] promises.
+///
+/// [`MaintenanceStore::move_project`]: punchlist_model::store::maintenance::MaintenanceStore::move_project
+pub(crate) fn move_project(
+    conn: &Connection,
+    from: &str,
+    to: &str,
+) -> Result<Vec<PlanId>, Failure> {
     let plans = plans(conn)?;
     let mut moved = Vec::new();
     for (key, plan) in plans {
-        let Some(project) = after(&plan.project, from, to) else { continue };
+        let Some(project) = project_after_move(&plan.project, from, to) else { continue };
         if let Some(name) = &plan.name {
             let mut select =
                 conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2")?;
@@ -37,13 +28,7 @@ fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Fail
                 return Err(Error::NameTaken(name.clone()).into());
             }
         }
-        let made_for = plan.made_for.map(|it| match it {
-            MadeFor::Project(_) => MadeFor::Project(project.clone()),
-            MadeFor::File(path) => MadeFor::File(path),
-            MadeFor::Conversation(it) => {
-                MadeFor::Conversation(AttachmentKey { project: project.clone(), ..it })
-            }
-        });
+        let made_for = plan.made_for.map(|it| it.in_project(&project));
         // A plan that is there for the same already stays it.
         let made_for = match made_for {
             Some(it) if save::plan_for(conn, &it)?.is_none_or(|id| id == plan.id) => Some(it),
@@ -54,7 +39,7 @@ fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Fail
         save::made_for(conn, key, made_for.as_ref())?;
         moved.push(plan.id);
     }
-    // One that is attached at the new place already is left as it is.
+    // A conversation that is already attached at the new place stays unchanged.
     for (select, update) in [
         (
             "SELECT DISTINCT project FROM attachment",
@@ -69,7 +54,7 @@ fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Fail
         let mut found = conn.prepare_cached(select)?;
         let found = found.query_map([], |row| row.get::<_, String>(0))?;
         for project in found.collect::<rusqlite::Result<Vec<_>>>()? {
-            if let Some(there) = after(&project, from, to) {
+            if let Some(there) = project_after_move(&project, from, to) {
                 execute(conn, update, params![project, there])?;
             }
         }
@@ -77,7 +62,7 @@ fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Fail
     Ok(moved)
 }
 
-fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Plan)>> {
+fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Slice)>> {
     let mut select = conn.prepare_cached(select_plan!("plan ORDER BY key"))?;
     let mut rows = select.query([])?;
     let mut plans = Vec::new();
@@ -89,21 +74,4 @@ fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Plan)>> {
 
 fn execute(conn: &Connection, sql: &'static str, params: impl Params) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.execute(params).map(drop)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_below_a_directory_moves_with_it_and_nothing_else() {
-        let check = |project, expected: Option<&str>| {
-            assert_eq!(after(project, "/a/b", "/x").as_deref(), expected, "{project}");
-        };
-        check("/a/b", Some("/x"));
-        check("/a/b/c/d", Some("/x/c/d"));
-        check("/a/bc", None);
-        check("/a", None);
-        check("", None);
-    }
 }

@@ -1,5 +1,4 @@
-//! Opening a database: creating it, refusing what is not ours, and reading where nothing can be
-//! written.
+//! Opens a database: creates it, refuses files of other programs, and reads on read-only media.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::ErrorKind;
@@ -8,35 +7,34 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use punchlist_model::store::Error;
+use punchlist_model::store::{Durability, Error};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
-use crate::bell::{Bell, NoTurn};
-use crate::disk::Log;
+use crate::bell::{Bell, LockError};
+use crate::disk::Wal;
 use crate::error::{explain, unusable};
 use crate::identity::Identity;
 use crate::migrate::{self, State};
 use crate::waiting::waiting;
 
-/// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
-/// and recovery after a crash can make it wait at all.
-pub(crate) fn patience() -> Duration {
+/// SQLite's own busy timeout. Punchlist's writers wait for the write lock first, so only other
+/// programs and recovery after a crash make SQLite wait.
+pub(crate) fn busy_timeout() -> Duration {
     waiting().give_up_after
 }
 
-/// How long the log may get before the write that fills it empties it into the database: about two
-/// hundred pages.
+/// The length of the WAL at which a write copies it into the database: about two hundred pages.
 ///
-/// The first process to open a database reads its log through, at some 1,500 instructions a page,
-/// and every verb is a first process; emptying it costs two waits for the disk. A change is about
-/// eight pages.
-pub(crate) const LOG_BYTES: u64 = 200 * 4120;
+/// The first process to open a database reads the whole WAL, at about 1,500 instructions per page,
+/// and every verb is a first process. Copying the WAL costs two syncs. A change is about eight
+/// pages.
+pub(crate) const WAL_BYTES: u64 = 200 * 4120;
 
-/// What a connection that stays open keeps of the file: kilobytes, which SQLite wants to be told below 0.
+/// SQLite's page cache in a connection that stays open. A negative number means kilobytes.
 const CACHE: i32 = -1000;
 
-/// How many statements are kept prepared: more than there are.
+/// The size of the statement cache: larger than the number of statements.
 const STATEMENTS: usize = 128;
 
 /// Where a database is and how it is written.
@@ -48,54 +46,49 @@ pub struct Options {
     pub durability: Durability,
 }
 
-/// What an acknowledged change survives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Durability {
-    /// `kill -9` and power loss.
-    #[default]
-    Full,
-    /// `kill -9`. After a power loss the last changes may be missing; the database stays whole.
-    Normal,
+impl Options {
+    /// A database in this file, in which every acknowledged change survives a power loss.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), durability: Durability::default() }
+    }
 }
-
 /// An open database.
 pub(crate) struct Database {
     pub(crate) conn: Connection,
     pub(crate) access: Access,
-    /// The file, with links resolved, so that all processes meet at one bell.
+    /// The file, with symbolic links resolved, so that all processes use the same bell.
     pub(crate) path: PathBuf,
-    /// The files that are open; nothing where a copy is read, or what can never change.
+    /// The open files. `None` for a private copy, or for a file that cannot change.
     pub(crate) identity: Option<Identity>,
-    /// It is there for longer ([`crate::Sqlite::stay`]).
+    /// Whether it stays open ([`crate::Sqlite::stay`]).
     pub(crate) stays: bool,
-    /// The old files were let go of and no new ones could be opened: nothing is here.
+    /// Whether the old files were closed and the new ones could not be opened.
     pub(crate) is_lost: bool,
 }
 
-/// What may be done with it.
+/// Whether the database can be written.
 pub(crate) enum Access {
     /// Read and write.
     Write {
         bell: Bell,
-        /// The log to wait for after a change; nothing where nobody waits, or SQLite itself does.
-        log: Option<Log>,
-        /// Whether to keep the log short for those who come next.
-        tidy: bool,
+        /// The WAL to sync after a change; `None` if nobody syncs it, or SQLite does.
+        wal: Option<Wal>,
+        /// Whether to keep the WAL short for the next process.
+        keep_wal_short: bool,
     },
-    /// Read only, and why.
+    /// Read-only, and why.
     Read {
         why: String,
-        /// A private copy that is read instead of the database, removed when done.
+        /// A private copy that is read instead of the database. Its drop removes it.
         #[expect(dead_code, reason = "its drop removes the copy")]
         copy: Option<Copy>,
     },
 }
 
-/// Opens to read and write; creates and migrates. Where nothing can be written, an existing
-/// database is opened to read.
+/// Opens a database to read and write; creates or migrates it if necessary. A database on read-only
+/// media is opened read-only.
 pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
-    // Somebody may replace the file while it is opened. A file that is replaced again and again is
-    // noticed before the first change.
+    // The file may be replaced while it is being opened; then try again.
     for _ in 0..3 {
         let path = match fs::canonicalize(&options.path) {
             Ok(path) => path,
@@ -108,34 +101,34 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
             return Ok(database);
         }
     }
-    let what = format!("{} is replaced again and again", options.path.display());
+    let what = format!("{} keeps being replaced", options.path.display());
     Err(Error::Unusable { what, source: None })
 }
 
 fn to_write_at(options: &Options, path: PathBuf) -> Result<Database, Error> {
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (mut conn, facts) = match Connection::open_with_flags(&path, flags).and_then(look) {
+    let (mut conn, facts) = match Connection::open_with_flags(&path, flags).and_then(read_facts) {
         Ok(opened) => opened,
         Err(error) if is_read_only(&error) => return read_only(path),
         Err(error) => return Err(explain(&path, error)),
     };
-    let state = migrate::judge(facts, &path)?;
-    // SQLite opens what cannot be written without a word.
+    let state = migrate::state_of(facts, &path)?;
+    // SQLite opens a read-only file without an error.
     if conn.is_readonly("main").map_err(|error| explain(&path, error))? {
         return only_to_read(conn, state, path, None);
     }
     let mut bell = Bell::of(&path);
     if state != State::Current {
         let files = bell.files().map_err(|error| not_written(&path, error))?;
-        let turn = files.turn(&path).map_err(|error| no_turn(&path, error))?;
+        let lock = files.write_lock(&path).map_err(|error| lock_failed(&path, error))?;
         migrate::migrate(&mut conn, &path)?;
-        drop(turn);
+        drop(lock);
     }
-    let log = wait_for_disk(&conn, &path, options.durability);
-    let log = log.map_err(|error| explain(&path, error))?;
+    let wal = wait_for_disk(&conn, &path, options.durability);
+    let wal = wal.map_err(|error| explain(&path, error))?;
     let identity = Some(Identity::of(&options.path, &path));
-    let access = Access::Write { bell, log, tidy: true };
+    let access = Access::Write { bell, wal, keep_wal_short: true };
     Ok(Database::new(conn, access, path, identity))
 }
 
@@ -145,36 +138,37 @@ impl Database {
     }
 }
 
-/// Settles who waits for the disk after a change: SQLite unless told otherwise, with everybody else
-/// waiting behind it.
+/// Decides who waits for the disk after a change. SQLite does by default, and all other writers
+/// then wait behind it.
 fn wait_for_disk(
     conn: &Connection,
     path: &Path,
     durability: Durability,
-) -> rusqlite::Result<Option<Log>> {
-    let log = match durability {
-        Durability::Full => Log::of(path),
+) -> rusqlite::Result<Option<Wal>> {
+    let wal = match durability {
+        Durability::Full => Wal::of(path),
         Durability::Normal => None,
     };
-    if log.is_some() || durability == Durability::Normal {
+    if wal.is_some() || durability == Durability::Normal {
         conn.pragma_update(None, "synchronous", "NORMAL")?;
     }
-    Ok(log)
+    Ok(wal)
 }
 
-/// A directory gives a riddle of an error, and a pipe would be waited for until somebody writes.
+/// Checks that the path is a plain file: SQLite's error for a directory is hard to understand, and
+/// opening a pipe would block.
 fn check_file(path: &Path) -> Result<(), Error> {
     match fs::metadata(path) {
         Ok(it) if !it.is_file() => {
             let what = format!("{} is not a file", path.display());
             Err(Error::Unusable { what, source: None })
         }
-        // What is not there yet is made, and what cannot be looked at is told when it is opened.
+        // A missing file is created later. Other errors are reported when the file is opened.
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
-/// Opens to read. `None` if there is no database, or nothing in it.
+/// Opens a database read-only. `None` if there is none, or if it is empty.
 pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     let path = match fs::canonicalize(&options.path) {
         Ok(path) => path,
@@ -183,16 +177,16 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     };
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (conn, facts) = match Connection::open_with_flags(&path, flags).and_then(look) {
+    let (conn, facts) = match Connection::open_with_flags(&path, flags).and_then(read_facts) {
         Ok(opened) => opened,
         Err(error) if is_read_only(&error) || has_no_room(&error) => {
             return read_only(path).map(Some);
         }
         Err(error) => return Err(explain(&path, error)),
     };
-    match migrate::judge(facts, &path)? {
+    match migrate::state_of(facts, &path)? {
         State::Current => {
-            let why = format!("{} was opened to read only", path.display());
+            let why = format!("{} was opened read-only", path.display());
             let identity = Some(Identity::of(&options.path, &path));
             let access = Access::Read { why, copy: None };
             Ok(Some(Database::new(conn, access, path, identity)))
@@ -202,7 +196,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     }
 }
 
-/// Opens another connection to a database that is known to be ours.
+/// Opens another connection to a database that is already open.
 pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
@@ -210,40 +204,42 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Opens another connection, which only reads, to a database that this process has open to write.
+/// Opens another connection, read-only, to a database that this process has open to write.
 pub(crate) fn connect_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     configure(&conn)?;
-    keep_little(&conn);
+    limit_cache(&conn);
     Ok(conn)
 }
 
-/// Limits what a connection that stays open keeps of the file in memory.
-pub(crate) fn keep_little(conn: &Connection) {
-    // Where that cannot be said, it keeps more.
+/// Limits the page cache of a connection that stays open.
+pub(crate) fn limit_cache(conn: &Connection) {
+    // If this fails, the cache is larger, which does no harm.
     drop(conn.pragma_update(None, "cache_size", CACHE));
 }
 
-/// Reads the first page, which is when SQLite notices that it cannot have its own files beside it.
-fn look(conn: Connection) -> rusqlite::Result<(Connection, migrate::Facts)> {
+/// Reads the first page. SQLite notices only then that it cannot create its files beside the
+/// database.
+fn read_facts(conn: Connection) -> rusqlite::Result<(Connection, migrate::Facts)> {
     configure(&conn)?;
     let facts = migrate::facts(&conn)?;
     Ok((conn, facts))
 }
 
-/// Settings that cost no statement. `synchronous` is `FULL` until told otherwise, and the journal
-/// mode is the file's own.
+/// Settings that need no statement. `synchronous` is `FULL` by default, and the journal mode is
+/// stored in the file.
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
-    // Otherwise SQLite parses a statement anew whenever the value of a parameter might alter its
-    // plan, for which it is enough that it was 0 or 1: the key of a database's first plan.
+    // Without this, SQLite prepares a statement again whenever the value of a parameter might
+    // change its query plan. A value of 0 or 1, such as the key of a database's first plan, is
+    // enough.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // A checkpoint when the last process leaves would double the cost of every verb.
+    // A checkpoint when the last process closes the database would double the cost of every verb.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    conn.busy_timeout(patience())?;
+    conn.busy_timeout(busy_timeout())?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())
 }
@@ -252,14 +248,14 @@ fn is_read_only(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
 }
 
-/// Whether SQLite found no room for its index of the log, which even a reader needs. Whoever writes
-/// would need it too, so nothing changes while a copy is read instead.
+/// Whether SQLite had no space for its index of the WAL, which even a reader needs. A writer would
+/// need it too, so nothing changes while a copy is read instead.
 fn has_no_room(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error().map(|error| error.extended_code);
     matches!(code, Some(ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMMAP))
 }
 
-/// Makes an empty file that only this user can read, in a directory likewise where there is none.
+/// Creates an empty file that only this user can read, and its directory likewise if necessary.
 fn create(path: &Path) -> Result<PathBuf, Error> {
     let refused = |error| not_written(path, error);
     if let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
@@ -273,21 +269,21 @@ fn create(path: &Path) -> Result<PathBuf, Error> {
     fs::canonicalize(path).map_err(|error| cannot_open(path, error))
 }
 
-/// Opens a database that stands where nothing can be written.
+/// Opens a database on read-only media.
 fn read_only(path: PathBuf) -> Result<Database, Error> {
-    let has_log = fs::metadata(log_of(&path)).is_ok_and(|it| it.len() > 0);
-    let copy = if has_log { Some(Copy::of(&path)?) } else { None };
+    let has_wal = fs::metadata(wal_of(&path)).is_ok_and(|it| it.len() > 0);
+    let copy = if has_wal { Some(Copy::of(&path)?) } else { None };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let conn = match &copy {
-        // The log must be read too, and for that SQLite needs a place to write.
+        // The WAL must be read too, and for that SQLite needs a writable directory.
         Some(copy) => Connection::open(copy.database()),
         None => Connection::open_with_flags(immutable(&path), flags),
     };
     let conn = conn.map_err(|error| cannot_open(&path, error))?;
     configure(&conn).map_err(|error| explain(&path, error))?;
-    let state = migrate::look(&conn, &path)?;
+    let state = migrate::read_state(&conn, &path)?;
     only_to_read(conn, state, path, copy)
 }
 
@@ -305,7 +301,7 @@ fn only_to_read(
     }
 }
 
-/// The address under which SQLite reads a file that it takes to never change.
+/// The URI under which SQLite treats a file as immutable.
 fn immutable(path: &Path) -> String {
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
@@ -320,28 +316,29 @@ fn immutable(path: &Path) -> String {
     uri
 }
 
-pub(crate) fn log_of(path: &Path) -> PathBuf {
+pub(crate) fn wal_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
 }
 
-/// A copy of a database and its log in a directory of our own, removed when dropped.
+/// A private copy of a database and its WAL. Its drop removes it.
 pub(crate) struct Copy {
     directory: PathBuf,
 }
 
 impl Copy {
     fn of(path: &Path) -> Result<Self, Error> {
-        let words = || format!("no copy of {} can be made to read it", path.display());
+        let words = || format!("cannot copy {} to read it", path.display());
         let failed = |error| unusable(words(), error);
         let copy = Self { directory: private_directory().map_err(failed)? };
-        // Read-only for us need not be so for others: a copy counts if nothing changed meanwhile.
+        // Other processes may still write the files. The copy is valid if nothing changed
+        // meanwhile.
         for _ in 0..10 {
-            let before = [stamp(path), stamp(&log_of(path))];
+            let before = [stamp(path), stamp(&wal_of(path))];
             fs::copy(path, copy.database()).map_err(failed)?;
-            fs::copy(log_of(path), log_of(&copy.database())).map_err(failed)?;
-            if before == [stamp(path), stamp(&log_of(path))] {
+            fs::copy(wal_of(path), wal_of(&copy.database())).map_err(failed)?;
+            if before == [stamp(path), stamp(&wal_of(path))] {
                 return Ok(copy);
             }
         }
@@ -353,7 +350,7 @@ impl Copy {
     }
 }
 
-/// What changes when a file does.
+/// Length and time of a file, which change when the file does.
 fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
     let metadata = fs::metadata(path).ok()?;
     Some((metadata.len(), metadata.modified().ok()?))
@@ -361,13 +358,13 @@ fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What cannot be removed now, the system's own cleaning of temporary files will.
+        // If this fails, the system cleans up its temporary files later.
         drop(fs::remove_dir_all(&self.directory));
     }
 }
 
-/// A new directory for this user alone. Whoever has made one of that name first is passed over:
-/// the name need not be secret, only the directory new.
+/// Creates a new directory that only this user can use. The name need not be secret; if it is
+/// taken, another is tried.
 fn private_directory() -> std::io::Result<PathBuf> {
     let parent = std::env::temp_dir();
     let mut n = 0_u32;
@@ -386,15 +383,15 @@ fn cannot_open(path: &Path, error: impl Into<Box<dyn std::error::Error + Send + 
     unusable(format!("{} cannot be opened", path.display()), error)
 }
 
-/// Why it is not this process's turn to write.
-pub(crate) fn no_turn(path: &Path, why: NoTurn) -> Error {
+/// The store's error for a write lock that was not acquired.
+pub(crate) fn lock_failed(path: &Path, why: LockError) -> Error {
     match why {
-        NoTurn::Failed(error) => not_written(path, error),
-        NoTurn::Held(who) => Error::Busy(format!("{who} and does not let go; nothing was changed")),
+        LockError::Failed(error) => not_written(path, error),
+        LockError::Held(who) => Error::Busy(format!("{who}; timed out, nothing was changed")),
     }
 }
 
-/// What a failure to make a file beside or for the database means.
+/// The store's error for a file that could not be created or written.
 pub(crate) fn not_written(path: &Path, error: std::io::Error) -> Error {
     let kind = error.kind();
     if matches!(kind, ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) {

@@ -1,16 +1,16 @@
-//! Plans at a glance.
+//! Overviews of plans.
 
 use std::collections::HashMap;
 
 use punchlist_model::store::{Filter, Summary};
-use punchlist_model::{Plan, Progress};
+use punchlist_model::{Progress, Slice};
 use rusqlite::{Connection, Params, Row};
 
 use crate::attachments;
 use crate::load::Failure;
 use crate::rows::{self, PlanKey, select_plan};
 
-/// The plans that fit, most recently changed first.
+/// The plans that match, most recently changed first.
 pub(crate) fn list(conn: &Connection, filter: &Filter) -> Result<Vec<Summary>, Failure> {
     match (&filter.project, &filter.name) {
         (Some(project), Some(name)) => {
@@ -40,7 +40,7 @@ fn select(
     let mut rows = select.query(params)?;
     let mut plans = Vec::new();
     while let Some(row) = rows.next()? {
-        // One that is not even known by name is passed over, and the others are there.
+        // A plan whose id cannot be read is skipped; the others are listed.
         let Ok((key, plan)) = rows::plan(row) else { continue };
         if filter.fits(plan.id, &plan.project, plan.name.as_deref()) {
             plans.push((key, plan));
@@ -50,7 +50,7 @@ fn select(
     let keys = rows::json(&keys);
     let progress = progress(conn, &keys)?;
     let mut attachments = attachments::newest(conn, &keys)?;
-    let summary = |(key, plan): (PlanKey, Plan)| Summary {
+    let summary = |(key, plan): (PlanKey, Slice)| Summary {
         id: plan.id,
         progress: progress.get(&key.0).copied().unwrap_or_else(|| Progress::of(0, 0, false)),
         attachment: attachments.remove(&key.0),
@@ -68,8 +68,8 @@ fn select(
     Ok(plans.into_iter().map(summary).collect())
 }
 
-/// What `Plan::progress` says of whole plans, without loading them. `keys` is a JSON array. A plan without
-/// an item that counts is missing.
+/// What `Plan::progress` returns, without loading the plans. `keys` is a JSON array. A plan without
+/// countable items is missing from the result.
 fn progress(conn: &Connection, keys: &str) -> rusqlite::Result<HashMap<i64, Progress>> {
     let mut select = conn.prepare_cached(
         "WITH counted AS MATERIALIZED (SELECT plan, number, parent, status = 'completed' AS done \

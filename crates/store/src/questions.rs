@@ -1,7 +1,7 @@
 //! Questions to a person, one row each.
 //!
-//! What is asked is written once and never again, except to forget it. How a question stands is not
-//! kept: it follows from its answer and from where its call stands.
+//! The content is written once and changes only by `forget`. The state is not stored: it is derived
+//! from the answer and from the state of the call.
 
 use punchlist_model::call::{AnswerOutcome, Answered, Asked, Question, QuestionFilter, Standing};
 use punchlist_model::store::Error;
@@ -26,7 +26,7 @@ macro_rules! select_question {
     };
 }
 
-/// Writes a question down. Its call must be there.
+/// Stores a question. Its call must exist.
 pub(crate) fn ask(conn: &Connection, id: RunId, run: RunKey, asked: Asked) -> Result<(), Failure> {
     let mut select = conn.prepare_cached("SELECT 1 FROM call WHERE run = ?1 AND number = ?2")?;
     if !select.exists(params![run.0, asked.call])? {
@@ -45,9 +45,9 @@ pub(crate) fn ask(conn: &Connection, id: RunId, run: RunKey, asked: Asked) -> Re
     Ok(())
 }
 
-/// The questions that fit, oldest first.
+/// The questions that match, oldest first.
 pub(crate) fn list(conn: &Connection, filter: &QuestionFilter) -> Result<Vec<Question>, Failure> {
-    // Of one run, those are looked at alone: whoever works asks after every bell.
+    // For one run, only that run's rows are read: a running process asks after every change.
     let mut select = conn.prepare_cached(if filter.run.is_some() {
         select_question!(
             "WHERE (?1 IS NULL OR run.project = ?1) AND run.id = ?2 \
@@ -77,7 +77,7 @@ pub(crate) fn list(conn: &Connection, filter: &QuestionFilter) -> Result<Vec<Que
     Ok(found)
 }
 
-/// Answers a question, unless somebody was first.
+/// Answers a question, unless it has an answer.
 pub(crate) fn answer(
     conn: &Connection,
     id: QuestionId,
@@ -101,7 +101,7 @@ fn question(row: &Row<'_>) -> rusqlite::Result<Question> {
         run: rows::parsed(row, 1, str::parse::<RunId>)?,
         project: row.get(2)?,
         plan: if has_plan { Some(rows::parsed(row, 3, str::parse::<PlanId>)?) } else { None },
-        asked: rows::from_json(row, 6)?.ok_or_else(|| strange(6, "a question without words"))?,
+        asked: rows::from_json(row, 6)?.ok_or_else(|| strange(6, "a question without content"))?,
         standing: Standing::of(rows::from_json(row, 5)?, calls::state(row, 4)?),
     })
 }
@@ -120,7 +120,7 @@ pub(crate) fn forget(conn: &Connection, plan: PlanKey, item: Option<u32>) -> Res
     let mut update =
         conn.prepare_cached("UPDATE question SET answer = ?2, asked = ?3 WHERE id = ?1")?;
     for (id, mut answer, asked) in found {
-        let mut asked = asked.ok_or_else(|| strange(2, "a question without words"))?;
+        let mut asked = asked.ok_or_else(|| strange(2, "a question without content"))?;
         asked.forget();
         if let Some(answer) = &mut answer {
             answer.forget();

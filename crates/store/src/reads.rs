@@ -1,8 +1,8 @@
-//! A connection that only reads, so that a read never waits for a write of the same process.
+//! A second, read-only connection, so that reads never wait for writes of the same process.
 //!
-//! Only a store that stays open has one, and only from its first read on: a verb that makes one call opens
-//! one connection. In WAL mode a transaction sees everything that was committed before it began, so a read
-//! sees every write that was acknowledged before.
+//! Only a store that stays open has one, and only from its first read on: a verb that makes one
+//! call opens one connection. In WAL mode a transaction sees everything that was committed before
+//! it began, so a read sees every write that was acknowledged before.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ use crate::open::{self, Access, Database};
 /// The reading connection of a store that stays open and can write.
 pub(crate) struct Reads {
     path: PathBuf,
-    /// The files that the writing connection has open. Others are never read here.
+    /// The files of the writing connection. Other files are never read here.
     identity: Option<Identity>,
     conn: Option<Connection>,
 }
 
 impl Reads {
-    /// For a database that is open to write. `None` where reads use the database's own connection: it is
-    /// open for one call, or nothing can be written.
+    /// For a database that is open to write. `None` if reads use the database's own connection: it
+    /// is open for one call, or it is read-only.
     pub(crate) fn of(database: &Database) -> Option<Self> {
         let can_write = matches!(database.access, Access::Write { .. });
         if !database.stays || database.is_lost || !can_write {
@@ -33,8 +33,8 @@ impl Reads {
         Some(Self { path, identity, conn: None })
     }
 
-    /// The connection and the path of its database, opened if it is not. `None` if the files at the path
-    /// are no longer those of the writing connection.
+    /// The connection and the path of its database; opens it if necessary. `None` if the files at
+    /// the path are no longer those of the writing connection.
     pub(crate) fn connection(&mut self) -> Result<Option<(&Connection, &Path)>, Error> {
         if !self.is_current() {
             return Ok(None);

@@ -1,15 +1,15 @@
-//! Values in rows, and rows as values.
+//! Converts values to columns, and rows to values.
 //!
-//! Columns are read by their place in the lists here, so a list and its reader stand together. The
-//! lists are macros, so that statements are put together when the program is built.
+//! Columns are read by their index in the lists here, so a list and its reader are in one file. The
+//! lists are macros, so that statements are built at compile time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 
 use punchlist_model::store::AttachmentKey;
 use punchlist_model::{
-    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, MadeFor, Mark, Number, Plan, PlanId,
-    Position, Revision, Rules, Run, Status, Timestamp,
+    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, MadeFor, Mark, Number, PlanId,
+    Position, Revision, Rules, Run, Slice, Status, Timestamp,
 };
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 
 use crate::error::strange;
 
-/// Names of columns, each after the same words.
+/// Column names, each with the same prefix.
 macro_rules! columns {
     ($of:literal, $first:ident $(, $name:ident)*) => {
         concat!($of, stringify!($first) $(, ", ", $of, stringify!($name))*)
@@ -27,7 +27,7 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
-/// The columns of an item, of the table that is named.
+/// The columns of an item, with the table's name.
 macro_rules! item_columns {
     ($of:literal) => {
         $crate::rows::columns!(
@@ -59,7 +59,7 @@ macro_rules! item_columns {
 }
 pub(crate) use item_columns;
 
-/// The columns of a plan, of the table that is named.
+/// The columns of a plan, with the table's name.
 macro_rules! plan_columns {
     ($of:literal) => {
         $crate::rows::columns!(
@@ -106,7 +106,7 @@ pub(crate) use select_plan;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct PlanKey(pub(crate) i64);
 
-/// What few items have: one column for all of it.
+/// Fields that few items have, in one column.
 #[derive(Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Extra {
@@ -130,7 +130,7 @@ pub(crate) struct Extra {
     from_list: bool,
 }
 
-/// The `extra` column of an item: nothing if it has none of it.
+/// The `extra` column of an item; `None` if the item has none of these fields.
 pub(crate) fn extra(item: &Item) -> Option<String> {
     let plain = item.check.is_none()
         && item.run.is_none()
@@ -156,14 +156,14 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
     })
 }
 
-/// Reads fields, and notes whether one could not be read.
+/// Reads fields, and remembers whether one could not be read.
 #[derive(Default)]
 struct Fields {
     is_bad: bool,
 }
 
 impl Fields {
-    /// A field, or what stands for it if it cannot be read.
+    /// A field, or a default if it cannot be read.
     fn or<T>(&mut self, read: rusqlite::Result<T>, otherwise: T) -> T {
         read.unwrap_or_else(|_| {
             self.is_bad = true;
@@ -172,8 +172,8 @@ impl Fields {
     }
 }
 
-/// An item from a row whose columns are [`item_columns`]. Whatever of it cannot be
-/// read is left out and marked: one bad row must not take the others with it.
+/// Reads an item from a row with the columns [`item_columns`]. Unreadable fields are left out and
+/// the item is marked, so that one bad row does not make the others unreadable.
 pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
     let number = Number(row.get(0)?);
     let mut fields = Fields::default();
@@ -217,16 +217,16 @@ pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
     Ok(item)
 }
 
-/// What stands for a text that cannot be read.
+/// Replaces an unreadable title.
 const UNREADABLE: &str = "[unreadable]";
 
-/// A plan without items from a row that begins with [`plan_columns`]. A goal or rules that cannot be read are
-/// there all the same: nothing that they may ask for is taken to be done.
-pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
+/// Reads a plan without items from a row that begins with [`plan_columns`]. Unreadable rules or
+/// goals are replaced by strict ones, so that nothing counts as done that they might forbid.
+pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Slice)> {
     let id = parsed(row, 1, str::parse::<PlanId>)?;
     let mut fields = Fields::default();
     let created_at = fields.or(time(row, 12), Timestamp::UNIX_EPOCH);
-    let mut plan = Plan::new(id, row.get::<_, String>(2)?, created_at);
+    let mut plan = Slice::new(id, row.get::<_, String>(2)?, created_at);
     plan.name = fields.or(row.get(3), None);
     plan.title = fields.or(row.get(4), UNREADABLE.to_owned());
     plan.revision = revision(row, 5)?;
@@ -243,7 +243,7 @@ pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
     Ok((PlanKey(row.get(0)?), plan))
 }
 
-/// What a plan was made for, from its three columns.
+/// What a plan was made for, from three columns.
 fn made_for(row: &Row<'_>, n: usize, project: &str) -> rusqlite::Result<Option<MadeFor>> {
     if row.get(n)? {
         return Ok(Some(MadeFor::Project(project.to_owned())));
@@ -267,19 +267,19 @@ pub(crate) fn made_for_columns(made_for: Option<&MadeFor>) -> (bool, Option<&str
     }
 }
 
-/// The `conversation_key` column of a plan. No two conversations have the same.
+/// The `conversation_key` column of a plan, unique for each conversation.
 pub(crate) fn conversation_key(key: &AttachmentKey) -> String {
     let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
     json(&[project, agent, conversation, sub_agent, turn])
 }
 
-/// The `rules` column: nothing for the usual ones.
-pub(crate) fn rules(plan: &Plan) -> Option<String> {
+/// The `rules` column; `None` for the default rules.
+pub(crate) fn rules(plan: &Slice) -> Option<String> {
     (plan.rules != Rules::default()).then(|| json(&plan.rules))
 }
 
 /// The `goal` column.
-pub(crate) fn goal(plan: &Plan) -> Option<String> {
+pub(crate) fn goal(plan: &Slice) -> Option<String> {
     plan.goal.as_ref().map(json)
 }
 
@@ -291,7 +291,7 @@ pub(crate) fn end(text: &str) -> Result<End, String> {
         .ok_or_else(|| format!("unknown end state {text:?}"))
 }
 
-/// A number list as a column: nothing for none.
+/// A list of numbers as a column; `None` if it is empty.
 pub(crate) fn number_list(numbers: &BTreeSet<Number>) -> Option<String> {
     if numbers.is_empty() {
         return None;
@@ -315,12 +315,12 @@ fn numbers(row: &Row<'_>, column: usize) -> rusqlite::Result<BTreeSet<Number>> {
     Ok(numbers)
 }
 
-/// A value as JSON. Ours have string keys only, so there is nothing to fail.
+/// A value as JSON. Our types have only string keys, so this cannot fail.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }
 
-/// A column that holds JSON or nothing.
+/// A column with JSON or NULL.
 pub(crate) fn from_json<T: DeserializeOwned>(
     row: &Row<'_>,
     column: usize,
@@ -329,8 +329,8 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     read_json(text).map(Some).map_err(|error| strange(column, error))
 }
 
-/// Reads JSON of ours. What came from outside may have been as deep as a reader goes when it was taken
-/// in, and then is too deep with our own words around it: these are taken off one by one.
+/// Reads our own JSON. It may contain foreign JSON that was as deep as readers accept when it was
+/// stored; with our levels around it, it is too deep. Then our levels are read one by one.
 pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     serde_json::from_str(text).or_else(|error| match peeled(text, OUR_LEVELS) {
         Some(value) => serde_json::from_value(value),
@@ -338,7 +338,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T
     })
 }
 
-/// How many levels of our own may be around what came from outside.
+/// The maximum number of our own levels around foreign JSON.
 const OUR_LEVELS: u32 = 8;
 
 fn peeled(text: &str, levels: u32) -> Option<Value> {
@@ -354,7 +354,7 @@ fn peeled(text: &str, levels: u32) -> Option<Value> {
     values.iter().map(|raw| peeled(raw.get(), levels)).collect::<Option<_>>().map(Value::Array)
 }
 
-/// A column that holds a text with a meaning.
+/// A column with a text that is parsed.
 pub(crate) fn parsed<T, E: Into<Box<dyn StdError + Send + Sync>>>(
     row: &Row<'_>,
     column: usize,
@@ -364,7 +364,7 @@ pub(crate) fn parsed<T, E: Into<Box<dyn StdError + Send + Sync>>>(
     parse(text).map_err(|error| strange(column, error))
 }
 
-/// A column that holds milliseconds since 1970.
+/// A column with milliseconds since 1970.
 pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
     let millis: i64 = row.get(column)?;
     Timestamp::from_millisecond(millis).map_err(|error| strange(column, error))
@@ -381,13 +381,13 @@ pub(crate) fn millis(time: Timestamp) -> i64 {
     time.as_millisecond()
 }
 
-/// A column that holds a revision.
+/// A column with a revision.
 pub(crate) fn revision(row: &Row<'_>, column: usize) -> rusqlite::Result<Revision> {
     let value: i64 = row.get(column)?;
     u64::try_from(value).map(Revision).map_err(|error| strange(column, error))
 }
 
-/// A revision as a column. None is that large in earnest.
+/// A revision as a column. No real revision is too large for it.
 pub(crate) fn signed(revision: Revision) -> i64 {
     i64::try_from(revision.0).unwrap_or(i64::MAX)
 }

@@ -1,14 +1,14 @@
-//! Writing rows: what the model says a change does to them, and nothing else.
+//! Writes rows: executes the changes that the model describes.
 
 use std::collections::BTreeSet;
 
 use punchlist_model::row_changes::{Link, RowChanges, Shift};
-use punchlist_model::{Item, MadeFor, Number, Plan, PlanId};
+use punchlist_model::{Item, MadeFor, Number, Plan, PlanId, Slice};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::rows::{self, PlanKey, millis, signed};
 
-/// Makes the row of a plan.
+/// Inserts the row of a plan.
 pub(crate) fn new_plan(conn: &Connection, plan: &Plan) -> rusqlite::Result<PlanKey> {
     let mut insert = conn.prepare_cached(
         "INSERT INTO plan(id, project, name, title, revision, rules, goal, end, next_number, \
@@ -42,7 +42,7 @@ pub(crate) fn new_plan(conn: &Connection, plan: &Plan) -> rusqlite::Result<PlanK
 pub(crate) fn plan(
     conn: &Connection,
     key: PlanKey,
-    plan: &Plan,
+    plan: &Slice,
     with_fields: bool,
 ) -> rusqlite::Result<()> {
     let mut update = conn.prepare_cached(
@@ -81,7 +81,7 @@ pub(crate) fn made_for(
     Ok(())
 }
 
-/// The plan that was made for something.
+/// The plan that was made for `what`.
 pub(crate) fn plan_for(conn: &Connection, what: &MadeFor) -> rusqlite::Result<Option<PlanId>> {
     let (sql, value) = match what {
         MadeFor::Project(project) => {
@@ -123,7 +123,7 @@ fn shift(conn: &Connection, key: PlanKey, shift: &Shift) -> rusqlite::Result<()>
     Ok(())
 }
 
-/// Moves a range of positions.
+/// Shifts a range of positions.
 pub(crate) const SHIFT: &str = "UPDATE item SET position = position + ?4 \
     WHERE plan = ?1 AND position BETWEEN ?2 AND ?3";
 
@@ -153,7 +153,7 @@ fn update(conn: &Connection, key: PlanKey, item: &Item) -> rusqlite::Result<()> 
     )
 }
 
-/// Runs a statement with all columns of an item.
+/// Executes a statement with all columns of an item.
 fn write(conn: &Connection, sql: &'static str, key: PlanKey, item: &Item) -> rusqlite::Result<()> {
     conn.prepare_cached(sql)?.execute(params![
         key.0,
@@ -197,7 +197,8 @@ fn unlink(conn: &Connection, key: PlanKey, link: Link) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Counts again what these items wait for, and what waits for those that began or ceased to block.
+/// Recomputes `unmet` of these items, and of the items that depend on those that began or ceased to
+/// block.
 fn recount(
     conn: &Connection,
     key: PlanKey,

@@ -1,4 +1,4 @@
-//! Emptying the log, and leaving no copy of erased texts in the files.
+//! Truncates the WAL, and removes erased texts from the files.
 
 use std::path::Path;
 use std::time::Duration;
@@ -7,37 +7,38 @@ use punchlist_model::store::Error;
 use rusqlite::Connection;
 
 use crate::error::explain;
-use crate::open::{self, patience};
+use crate::open::{self, busy_timeout};
 
-/// Empties the log into the database, unless somebody is just reading it: a courtesy to those who
-/// come next, which is done after a later write if it cannot be done now.
+/// Copies the WAL into the database and truncates it, unless somebody is reading it; then a later
+/// write does it. This saves the next process from reading the WAL.
 ///
-/// Truncated and not only marked as copied: that mark is in memory that ends with the last process.
-pub(crate) fn empty_log(conn: &Connection) {
+/// The file is truncated, because SQLite's own mark ("everything is copied") is in shared memory,
+/// which the last process removes.
+pub(crate) fn truncate_wal(conn: &Connection) {
     let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
     let emptied = conn
         .busy_timeout(Duration::ZERO)
         .and_then(|()| conn.query_row(checkpoint, [], |_| Ok(())))
-        .and(conn.busy_timeout(patience()));
+        .and(conn.busy_timeout(busy_timeout()));
     drop(emptied);
 }
 
-/// Rewrites the whole file and empties the log. The texts are gone from the rows already; this is
-/// about what lies about in free pages, in gaps between rows, and in the log.
+/// Rewrites the whole file and truncates the WAL. The texts are already gone from the rows; this
+/// removes what remains in free pages, in gaps between rows, and in the WAL.
 ///
-/// The caller holds the writers' lock and no transaction.
+/// The caller holds the write lock and no transaction.
 pub(crate) fn purge(path: &Path) -> Result<(), Error> {
     let broken = |error| explain(path, error);
     let conn = open::connect(path).map_err(broken)?;
-    // Without it, new pages may carry what their memory held before.
+    // Without it, new pages may contain old memory.
     conn.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(())).map_err(broken)?;
     conn.execute_batch("VACUUM").map_err(broken)?;
     let busy: bool =
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(broken)?;
     if busy {
         let what = format!(
-            "the texts are erased, but a program that reads {} keeps its log from being emptied; \
-             end it and forget once more",
+            "the texts are erased, but copies remain in the WAL of {} while another program reads \
+             it; end that program and forget once more",
             path.display()
         );
         return Err(Error::Unusable { what, source: None });

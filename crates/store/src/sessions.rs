@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::load::Failure;
 use crate::rows;
 
-/// The columns of a session, in the order in which [`session`] reads them, with others behind them.
+/// The columns of a session, in the order in which [`session`] reads them, followed by others.
 macro_rules! select_session {
     ($others:literal, $rest:literal) => {
         concat!(
@@ -27,7 +27,7 @@ pub(crate) fn get(conn: &Connection, key: &SessionKey) -> Result<Option<Agent>, 
     Ok(found.optional()?)
 }
 
-/// When a process was last seen in another session than this one. At most two rows are looked at.
+/// When a process was last seen in a session other than this one. Reads at most two rows.
 pub(crate) fn seen_beside(
     conn: &Connection,
     key: &SessionKey,
@@ -44,15 +44,15 @@ pub(crate) fn seen_beside(
     Ok(None)
 }
 
-/// When the sessions of a process were last seen. Nothing but the index is read.
+/// When the sessions of a process were last seen. Only the index is read.
 pub(crate) const SEEN_IN: &str = "SELECT seen_at, agent, id \
     FROM session INDEXED BY session_process WHERE process = ?1 ORDER BY seen_at DESC";
 
-/// The sessions that fit, the one that was seen last first.
+/// The sessions that match, most recently seen first.
 pub(crate) fn list(conn: &Connection, filter: &SessionFilter) -> Result<Vec<Agent>, Failure> {
     let most = filter.most.map_or(-1, i64::from);
     let mut sessions = match &filter.processes {
-        // Most verbs ask whether there is any at all, and mostly there is none.
+        // Most verbs ask whether there is any session, and usually there is none.
         None if filter.most == Some(1) && !any(conn)? => Vec::new(),
         None => {
             let mut select = conn.prepare_cached(select_session!(
@@ -87,15 +87,15 @@ pub(crate) fn list(conn: &Connection, filter: &SessionFilter) -> Result<Vec<Agen
     Ok(sessions)
 }
 
-/// Whether there is any session: cheaper to ask than for one.
+/// Whether there is any session. This is cheaper than reading one.
 fn any(conn: &Connection) -> rusqlite::Result<bool> {
     conn.prepare_cached("SELECT 1 FROM session LIMIT 1")?.exists([])
 }
 
-/// Writes a session unless somebody has since it was read.
+/// Writes a session unless somebody has written it since it was read.
 pub(crate) fn keep(conn: &Connection, session: Agent) -> Result<Kept, Failure> {
     let session = session.kept();
-    // Whether somebody was quicker is asked in the same breath: a hook pays for every statement.
+    // One statement checks the version and writes, because every hook pays for each statement.
     let mut write = conn.prepare_cached(if session.version == 1 {
         "INSERT INTO session(agent, id, project, directory, process, interactive, begun_at, \
          seen_at, ended_at, memory, version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
@@ -124,7 +124,7 @@ pub(crate) fn keep(conn: &Connection, session: Agent) -> Result<Kept, Failure> {
     Ok(Kept::Stale(get(conn, &session.key)?.map(Box::new)))
 }
 
-/// A session whose row has its key behind it.
+/// A session from a row that ends with its key.
 fn listed(row: &Row<'_>) -> rusqlite::Result<Agent> {
     session(row, SessionKey { agent: row.get(9)?, id: row.get(10)? })
 }
@@ -144,7 +144,7 @@ fn session(row: &Row<'_>, key: SessionKey) -> rusqlite::Result<Agent> {
     })
 }
 
-/// A process as the column has it. Its fields come in one order, so equal processes are spelt alike.
+/// A process as a column. The fields have a fixed order, so equal processes give equal texts.
 fn name(process: &Process) -> String {
     rows::json(process)
 }

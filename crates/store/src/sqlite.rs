@@ -1,7 +1,7 @@
 //! The store on SQLite, in the caller's thread.
 //!
-//! Each future does its work when it is first polled and is then ready, so a verb needs no runtime.
-//! Whoever must not be blocked uses [`crate::Threaded`].
+//! Each future does its work at the first poll and is then ready, so a verb needs no runtime. A
+//! caller that must not block uses [`crate::Threaded`].
 
 use std::fs;
 use std::path::Path;
@@ -14,37 +14,37 @@ use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Timestamp};
+use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Slice, Timestamp};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::bell::NoTurn;
+use crate::bell::LockError;
 use crate::error::explain;
 use crate::follow::{Follow, Start};
 use crate::identity::{Fate, Identity};
 use crate::load::{self, Failure};
-use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, no_turn, not_written};
+use crate::open::{self, Access, Database, Options, WAL_BYTES, lock_failed, not_written, wal_of};
 use crate::reads::Reads;
 use crate::{attachments, changes, journal, migrate, plans, save, scrub, sessions};
 
-/// Plans in a SQLite database.
+/// A store in a SQLite database.
 pub struct Sqlite {
-    /// The connection that writes. It may be waiting for another process.
+    /// The writing connection. It may be waiting for another process.
     database: Mutex<Database>,
-    /// The connection that reads, if it is not the one that writes. Whoever locks both locks `database`
-    /// first.
+    /// The second connection, for reads, if there is one. Lock order: `database` first.
     reads: Mutex<Option<Reads>>,
     options: Options,
 }
 
 impl Sqlite {
-    /// Opens a database to read and write: makes it if there is none, brings its schema up to date.
+    /// Opens a database to read and write; creates it if there is none, and migrates its schema.
     ///
-    /// One that can only be read is opened so; writes then fail with [`Error::ReadOnly`].
+    /// A database that cannot be written is opened read-only; writes then fail with
+    /// [`Error::ReadOnly`].
     pub fn open(options: &Options) -> Result<Self, Error> {
         open::to_write(options).map(|database| Self::new(database, options))
     }
 
-    /// Opens a database to read: `None` if there is none. Never makes, migrates or changes one.
+    /// Opens a database read-only; `None` if there is none. Never creates, migrates or changes one.
     pub fn open_to_read(options: &Options) -> Result<Option<Self>, Error> {
         Ok(open::to_read(options)?.map(|database| Self::new(database, options)))
     }
@@ -55,7 +55,7 @@ impl Sqlite {
     }
 
     pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
-        // A panic in mid-transaction has rolled it back, so a poisoned lock is as good.
+        // A panic rolls the transaction back, so the state behind a poisoned lock is valid.
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,16 +63,16 @@ impl Sqlite {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The database that stands at the path now, for whoever reads or writes. If it is another one
-    /// than before, or the old one is gone, it is opened anew and this call fails: what it rests on
-    /// is no longer so. The next call works with the new one.
+    /// The database at the path. If it has been replaced or removed, it is opened again and this
+    /// call fails, because the caller relied on the old one. The next call uses the new one.
     pub(crate) fn current(&self) -> Result<MutexGuard<'_, Database>, Error> {
         let mut database = self.database();
         if !database.is_current() {
-            // Held until the database is open again: no read connects to the old files meanwhile.
+            // Locked until the database is open again, so that no read connects to the old files
+            // meanwhile.
             let mut reads = self.reads();
             *reads = None;
-            let opened = database.look_after(&self.options);
+            let opened = database.reopen_if_replaced(&self.options);
             *reads = Reads::of(&database);
             opened?;
         }
@@ -103,36 +103,37 @@ impl Sqlite {
         self.current()?.write(work, None)
     }
 
-    /// Settles in for a long stay: while a process has the database open, nobody has to read its
-    /// log through, and SQLite's own limit does. It is one of many, so it keeps less of the file in
-    /// memory than SQLite would; the system has the rest. From now on reads have a connection of their own.
+    /// Prepares the store to stay open for long. While a process has the database open, no other
+    /// has to read the whole WAL, so SQLite's own limit of the WAL is enough. The page cache
+    /// becomes smaller than SQLite's default, since there may be many such processes. Reads get a
+    /// connection of their own.
     pub fn stay(&self) {
         let mut database = self.database();
         database.stay();
         *self.reads() = Reads::of(&database);
     }
 
-    /// Empties the log after a long stay.
+    /// Truncates the WAL when a store that stayed open is closed.
     pub(crate) fn leave(&self) {
         let database = self.database();
         if let Access::Write { .. } = database.access {
-            scrub::empty_log(&database.conn);
+            scrub::truncate_wal(&database.conn);
         }
     }
 
-    /// Where a follower begins, as of now.
+    /// Where a follower begins.
     pub(crate) fn start(&self, after: &Cursor) -> Result<Start, Error> {
         let seq = match after {
             Cursor::Start => 0,
             Cursor::Now => self.read(|conn| Ok(journal::end(conn)?))?,
-            // A cursor that is not ours: from the beginning, so that nothing is missed.
+            // An unknown cursor means the beginning, so that nothing is missed.
             Cursor::After(text) => text.parse().unwrap_or(0),
         };
         Ok(Start { seq, options: self.options.clone() })
     }
 }
 
-/// Reads in one transaction, so that several statements see one state.
+/// Reads in one transaction, so that all statements see the same state.
 fn in_transaction<T>(
     conn: &Connection,
     path: &Path,
@@ -145,8 +146,8 @@ fn in_transaction<T>(
     Ok(value)
 }
 
-/// Whether the schema is still ours to write: a newer program may have migrated the database under a store
-/// that stays.
+/// Checks that the schema is not newer than ours: a newer version may have migrated the database
+/// while this store was open.
 fn is_known_schema(conn: &Connection) -> Result<(), Failure> {
     let mut select = conn.prepare_cached("PRAGMA user_version")?;
     let found: u32 = select.query_row([], |row| row.get(0))?;
@@ -163,67 +164,70 @@ fn gone(path: &Path) -> Error {
     Error::Unusable { what, source: None }
 }
 
-/// What is done after a change, in the same turn.
+/// Runs after a change, still under the write lock.
 pub(crate) type Afterwards = fn(&Path) -> Result<(), Error>;
 
 impl Database {
     fn stay(&mut self) {
         self.stays = true;
-        if let Access::Write { tidy, .. } = &mut self.access {
-            *tidy = false;
+        if let Access::Write { keep_wal_short, .. } = &mut self.access {
+            *keep_wal_short = false;
         }
-        open::keep_little(&self.conn);
+        open::limit_cache(&self.conn);
     }
 
-    /// What has become of the files since they were opened.
+    /// What has happened to the files since they were opened.
     pub(crate) fn fate(&self) -> Fate {
         self.identity.as_ref().map_or(Fate::Same, Identity::fate)
     }
 
-    /// Whether it is open, and its files are those at its path.
+    /// Whether it is open and its files are those at its path.
     fn is_current(&self) -> bool {
         !self.is_lost && self.fate() == Fate::Same
     }
 
-    /// Opens the database anew if its files are no longer those at its path.
-    fn look_after(&mut self, options: &Options) -> Result<(), Error> {
+    /// Opens the database again if its files are no longer those at its path.
+    fn reopen_if_replaced(&mut self, options: &Options) -> Result<(), Error> {
         if self.is_lost {
-            // That was told already.
-            return self.open_again(options);
+            // The caller has already got the error.
+            return self.reopen(options);
         }
         let fate = self.fate();
         let Some(words) = fate.words(&options.path) else { return Ok(()) };
-        let is_saved = fate == Fate::LogRemoved && self.save_log();
-        self.open_again(options)?;
+        let is_saved = fate == Fate::WalRemoved && self.save_wal();
+        self.reopen(options)?;
         if is_saved {
             return Ok(());
         }
-        let what = format!("{words}; nothing was changed, and the one that is there is open now");
+        let what = format!("{words}; nothing was changed, and the new file is open now");
         Err(Error::Unusable { what, source: None })
     }
 
-    /// Copies what is in a WAL that was removed into the database, while this connection still has it;
+    /// Copies a removed WAL into the database while this connection still has it open. Returns
     /// whether nothing is lost.
-    fn save_log(&mut self) -> bool {
+    fn save_wal(&mut self) -> bool {
         let Access::Write { bell, .. } = &mut self.access else { return true };
-        // No other process of ours writes meanwhile.
-        let Ok(turn) = bell.files().map_err(NoTurn::from).and_then(|it| it.turn(&self.path)) else {
+        // The lock keeps other processes from writing meanwhile.
+        let Ok(lock) =
+            bell.files().map_err(LockError::from).and_then(|it| it.write_lock(&self.path))
+        else {
             return false;
         };
         let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
         let busy = self.conn.query_row(checkpoint, [], |row| row.get::<_, bool>(0));
-        drop(turn);
+        drop(lock);
         busy.is_ok_and(|busy| !busy)
     }
 
-    fn open_again(&mut self, options: &Options) -> Result<(), Error> {
-        // SQLite shares what it has of a file between connections of one process, so the old one goes
-        // first; until the new one is open, there is an empty one in its place.
+    fn reopen(&mut self, options: &Options) -> Result<(), Error> {
+        // SQLite shares state about a file between the connections of a process, so the old
+        // connection must be closed first. An empty database takes its place until the new one is
+        // open.
         let none = Connection::open_in_memory().map_err(|error| explain(&self.path, error))?;
         self.conn = none;
         self.is_lost = true;
         let opened = match &self.access {
-            // Its directory went with it: a new one in its place would be found by nobody.
+            // The directory is gone too. Nobody would find a database that is created in a new one.
             Access::Write { .. } if !has_directory(&options.path) => Err(gone(&options.path)),
             Access::Write { .. } => open::to_write(options),
             Access::Read { .. } => {
@@ -238,27 +242,27 @@ impl Database {
         Ok(())
     }
 
-    /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
-    /// comes to is given back once it is as durable as was asked for.
+    /// Runs a transaction under the write lock, then `afterwards`, still under the lock. Returns
+    /// once the change is as durable as the options demand.
     pub(crate) fn write<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, Failure>,
         afterwards: Option<Afterwards>,
     ) -> Result<T, Error> {
-        let (bell, log, tidy) = match &mut self.access {
-            Access::Write { bell, log, tidy } => (bell, log, *tidy),
+        let (bell, wal, keep_wal_short) = match &mut self.access {
+            Access::Write { bell, wal, keep_wal_short } => (bell, wal, *keep_wal_short),
             Access::Read { why, .. } => return Err(Error::ReadOnly(why.clone())),
         };
         let path = &self.path;
-        let stuck = |error| not_written(path, error);
-        let bell = bell.files().map_err(stuck)?;
-        let mut turn = Some(bell.turn(path).map_err(|error| no_turn(path, error))?);
+        let unwritable = |error| not_written(path, error);
+        let bell = bell.files().map_err(unwritable)?;
+        let mut lock = Some(bell.write_lock(path).map_err(|error| lock_failed(path, error))?);
         let broken = |error| explain(path, error);
         let stays = self.stays;
         let fate = || self.identity.as_ref().map_or(Fate::Same, Identity::fate).words(path);
         let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
         let tx = tx.map_err(broken)?;
-        // The wait for the turn may have been long.
+        // Waiting for the lock may have taken long.
         if let Some(words) = fate() {
             let what = format!("{words}; nothing was changed");
             return Err(Error::Unusable { what, source: None });
@@ -270,22 +274,23 @@ impl Database {
         let value = work(&tx).map_err(|failure| failure.explain(path))?;
         let wrote = tx.total_changes() != before;
         tx.commit().map_err(broken)?;
-        let length = || match &*log {
-            Some(log) => log.len(),
-            None => fs::metadata(log_of(path)).map(|it| it.len()),
+        let length = || match &*wal {
+            Some(wal) => wal.len(),
+            None => fs::metadata(wal_of(path)).map(|it| it.len()),
         };
-        let full = wrote && tidy && length().is_ok_and(|bytes| bytes > LOG_BYTES);
+        let full = wrote && keep_wal_short && length().is_ok_and(|bytes| bytes > WAL_BYTES);
         if !full && afterwards.is_none() {
-            // Others may write while this one waits for the disk.
-            turn = None;
+            // Others may write while this process waits for the disk.
+            lock = None;
         }
-        // Even if nothing was written: the answer may rest on what another wrote just now.
-        if let Some(log) = log
-            && let Err(error) = log.wait()
+        // Even if nothing was written: the result may depend on what another process has just
+        // written.
+        if let Some(wal) = wal
+            && let Err(error) = wal.wait()
         {
-            // Without a turn it is less fair to others, and nothing else.
-            turn = turn.or_else(|| bell.turn(path).ok());
-            log.make_good(&self.conn, path, error)?;
+            // If the lock cannot be had, continue without it: that is only less fair to others.
+            lock = lock.or_else(|| bell.write_lock(path).ok());
+            wal.recover(&self.conn, path, error)?;
         }
         if let Some(words) = fate() {
             let what = format!("{words} while this was written, so the change may be lost");
@@ -298,9 +303,9 @@ impl Database {
             afterwards(path)?;
         }
         if full {
-            scrub::empty_log(&self.conn);
+            scrub::truncate_wal(&self.conn);
         }
-        drop(turn);
+        drop(lock);
         Ok(value)
     }
 }
@@ -335,7 +340,16 @@ impl PlanStore for Sqlite {
         })
     }
 
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>> {
+        Box::pin(async move {
+            self.read(|conn| {
+                let (key, plan) = load::header(conn, plan)?;
+                Ok(load::whole(conn, key, plan)?)
+            })
+        })
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>> {
         Box::pin(async move {
             self.read(|conn| load::slice(conn, plan, &needs).map(|loaded| loaded.plan))
         })
@@ -374,14 +388,10 @@ impl PlanStore for Sqlite {
         Box::pin(async move { self.read(|conn| attachments::plan(conn, &key)) })
     }
 
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
         Box::pin(async move {
             self.read(|conn| match attachments::header(conn, &key)? {
-                Some((key, plan)) => Ok(Some(load::fill(conn, key, plan, &needs)?.plan)),
+                Some((key, plan)) => Ok(Some(load::whole(conn, key, plan)?)),
                 None => Ok(None),
             })
         })
@@ -389,7 +399,7 @@ impl PlanStore for Sqlite {
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            // A reader that has nothing new must not wait for writers.
+            // A caller without news must not wait for writers.
             let attachment = self.read(|conn| attachments::get(conn, &key))?;
             if attachment.is_none_or(|it| it.shown >= revision) {
                 return Ok(());

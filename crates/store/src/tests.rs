@@ -1,21 +1,20 @@
-//! What only the inside can see: how many rows are written, and which index is used.
+//! Tests of internals: how many rows are written, and which index is used.
 
 mod upgrade;
 
 use std::task::{Context, Poll, Waker};
 
 use futures_core::future::BoxFuture;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, Error, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, NewItem, Number, Op, Place, Plan,
     PlanId, Position, Status, Timestamp,
 };
 
-use crate::disk::Log;
+use crate::disk::Wal;
 use crate::load::{IN_PROGRESS, NEXT_READY};
-use crate::open::{self, Access, Database, Durability, Options};
-use crate::{Sqlite, changes, journal, load, save, sessions};
+use crate::open::{self, Access, Database, Options};
+use crate::{Durability, Sqlite, changes, journal, load, save, sessions};
 
 const ITEMS: u32 = 10_000;
 
@@ -38,7 +37,7 @@ fn ctx() -> Ctx {
     }
 }
 
-/// Each item waits for the two before it; the first half is done.
+/// Each item depends on the two before it; the first half is completed.
 fn large_plan() -> Plan {
     let ids = IdSource::fixed(at(0), 1);
     let mut plan = Plan::new(PlanId(IdSource::fixed(at(0), 2).nth(0)), "/project", at(0));
@@ -72,7 +71,7 @@ fn database() -> (tempfile::TempDir, open::Database, Plan) {
 fn a_large_plan_is_changed_by_touching_what_changes() {
     let (_directory, database, plan) = database();
     let conn = &database.conn;
-    // Rows written and items loaded by one step.
+    // Rows written and items loaded by one operation.
     let check = |op: Op, rows: u64, items: usize| {
         let words = format!("{op:?}");
         let before = conn.total_changes();
@@ -83,12 +82,12 @@ fn a_large_plan_is_changed_by_touching_what_changes() {
     };
     let next = Number(ITEMS / 2 + 1);
     let last = Number(ITEMS);
-    // The item, the plan, the journal.
+    // Rows: the item, the plan, the journal entry.
     check(Op::Add(Box::new(NewItem::titled("append"))), 3, 1);
     let depends_on = vec![last.into()];
-    // And the link, and what the item waits for is counted.
+    // Also the dependency, and `unmet` of the item.
     check(Op::Add(Box::new(NewItem { depends_on, ..NewItem::titled("linked") })), 5, 2);
-    // The next item; the two that it waited for are completed and need not be known.
+    // The next item. Its two dependencies are completed and are not loaded.
     let decision = check(Op::Next, 3, 1);
     assert_eq!(decision.picked, Some(next));
     // The item and its two dependants.
@@ -157,10 +156,10 @@ fn slices_are_read_through_indexes() {
     }
 }
 
-/// How SQLite would execute a statement.
+/// SQLite's query plan for a statement.
 fn steps_of(conn: &rusqlite::Connection, sql: &str) -> Vec<String> {
     let mut explain = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    // Parameters are nothing here: no statement is executed.
+    // No parameters are bound: the statement is not executed.
     let mut rows = explain.raw_query();
     let mut steps = Vec::new();
     while let Some(row) = rows.next().unwrap() {
@@ -207,7 +206,7 @@ fn settings_are_as_promised() {
     let read = |durability| {
         let options = Options { path: path.clone(), durability };
         let Database { conn, access, .. } = open::to_write(&options).unwrap();
-        let waits = matches!(access, Access::Write { log: Some(_), .. });
+        let waits = matches!(access, Access::Write { wal: Some(_), .. });
         let pragma = |name: &str| -> String {
             let value: rusqlite::types::Value =
                 conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).unwrap();
@@ -216,32 +215,32 @@ fn settings_are_as_promised() {
         ["journal_mode", "synchronous", "foreign_keys", "trusted_schema", "busy_timeout"]
             .map(pragma)
             .join(" ")
-            + if waits { " and we wait for the log" } else { "" }
+            + if waits { " and we sync the WAL" } else { "" }
     };
     let settings = || format!("{}\n{}", read(Durability::Full), read(Durability::Normal));
     let usual = settings();
-    // Somebody may have taken the log away for good: then SQLite itself waits for the disk.
+    // Another program may have turned off the WAL for good: then SQLite itself waits for the disk.
     let conn = rusqlite::Connection::open(&path).unwrap();
     conn.pragma_update(None, "journal_mode", "DELETE").unwrap();
     insta::assert_snapshot!(format!("{usual}\n{}", settings()));
 }
 
-/// A store that waits for a disk that fails, and a plan in it.
+/// A store whose disk fails, with a plan in it.
 fn failing_disk() -> (tempfile::TempDir, Sqlite, PlanId) {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("plans.db");
     let store = Sqlite::open(&Options { path, durability: Durability::Full }).unwrap();
     let plan = Plan::new(PlanId(IdSource::fixed(at(0), 2).nth(0)), "/project", at(0));
     now(store.import(plan.clone(), Vec::new())).unwrap();
-    // A device that cannot be waited for is as good as a disk that fails.
+    // `/dev/null` cannot be synced, so it stands for a failing disk.
     let nowhere = std::fs::File::open("/dev/null").unwrap();
-    with_log(&store, |log| *log = Some(Log::at(nowhere)));
+    with_wal(&store, |wal| *wal = Some(Wal::at(nowhere)));
     (directory, store, plan.id)
 }
 
-fn with_log(store: &Sqlite, work: impl FnOnce(&mut Option<Log>)) {
+fn with_wal(store: &Sqlite, work: impl FnOnce(&mut Option<Wal>)) {
     match &mut store.database().access {
-        Access::Write { log, .. } => work(log),
+        Access::Write { wal, .. } => work(wal),
         Access::Read { why, .. } => panic!("{why}"),
     }
 }
@@ -256,7 +255,7 @@ fn what_the_disk_does_not_confirm_in_the_log_is_made_good_in_the_database() {
     let (directory, store, plan) = failing_disk();
     titled(&store, plan, "kept").unwrap();
     titled(&store, plan, "kept too").unwrap();
-    // Without the log, what is in the database is all there is.
+    // Without the WAL there is only what is in the database.
     let alone = directory.path().join("alone.db");
     std::fs::copy(directory.path().join("plans.db"), &alone).unwrap();
     let alone = rusqlite::Connection::open(&alone).unwrap();
@@ -273,18 +272,18 @@ fn a_change_that_the_disk_does_not_confirm_at_all_is_told_as_such() {
     let reader = rusqlite::Connection::open(&path).unwrap();
     let reading = reader.unchecked_transaction().unwrap();
     reading.query_row("SELECT count(*) FROM item", [], |_| Ok(())).unwrap();
-    // Somebody who reads an old state keeps the log from being emptied.
+    // A reader of an old state keeps the WAL from being copied completely.
     store.database().conn.busy_timeout(std::time::Duration::ZERO).unwrap();
     let rung = bell();
     let error = titled(&store, plan, "in doubt").unwrap_err();
     let Error::Unconfirmed { what, source: Some(_) } = &error else { panic!("{error:?}") };
-    assert!(what.starts_with("the change is made, but the disk"), "{what}");
+    assert!(what.starts_with("the change was made, but the disk"), "{what}");
     assert_eq!(bell(), rung, "nobody is told");
-    let items = || now(PlanStore::read(&store, plan, Needs::whole())).unwrap().items.len();
+    let items = || now(PlanStore::whole(&store, plan)).unwrap().items.len();
     assert_eq!(items(), 2, "it is made");
-    // A disk that works again does not know what it did not write.
+    // A disk that works again still lacks what it failed to write.
     let sound = std::fs::File::open(&path).unwrap();
-    with_log(&store, |log| log.as_mut().unwrap().mend(sound));
+    with_wal(&store, |wal| wal.as_mut().unwrap().replace_file(sound));
     assert!(matches!(titled(&store, plan, "still").unwrap_err(), Error::Unconfirmed { .. }));
     drop(reading);
     titled(&store, plan, "after").unwrap();
@@ -323,12 +322,12 @@ fn a_full_disk_is_said_and_nothing_is_half_written() {
     let full = add("too much").unwrap_err();
     assert!(full.to_string().contains("is full; nothing was changed"), "{full}");
     assert!(std::error::Error::source(&full).is_none(), "a driver's words add nothing: {full:?}");
-    assert_eq!(now(PlanStore::read(&store, plan.id, Needs::whole())).unwrap(), plan);
+    assert_eq!(now(PlanStore::whole(&store, plan.id)).unwrap(), plan);
     assert!(pages(most * 100) > most);
     assert_eq!(add("enough room").unwrap().plan.items.len(), 2);
 }
 
-/// What an inline future came to: it is ready when first polled.
+/// Runs an inline future: it is ready at the first poll.
 fn now<T>(mut future: BoxFuture<'_, T>) -> T {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,8 +1,9 @@
-//! The store on SQLite with threads of its own: no call blocks the caller's executor.
+//! The store on SQLite with its own threads: no call blocks the caller's executor.
 //!
-//! One thread writes and one reads. Writes are done one by one in the order in which their futures were
-//! first polled; reads likewise, beside the writes. A read sees every write that was acknowledged before the
-//! read was asked for. A future that is dropped after it was polled does not stop its call.
+//! One thread writes and one reads. Writes are executed one by one, in the order in which their
+//! futures were first polled; so are reads, in parallel with the writes. A read sees every write
+//! that was acknowledged before the read was polled. Dropping a future that was polled does not
+//! stop its call.
 
 use std::pin::Pin;
 use std::sync::mpsc::{self, Sender};
@@ -17,19 +18,19 @@ use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Timestamp};
+use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Slice, Timestamp};
 
 use crate::error::unusable;
 use crate::{Options, Sqlite};
 
-/// Plans in a SQLite database that threads work on.
+/// A store in a SQLite database, with its own threads.
 pub struct Threaded {
     store: Arc<Sqlite>,
     writing: Worker,
     reading: Worker,
 }
 
-/// A thread and its queue.
+/// A thread and its queue of jobs.
 struct Worker {
     /// `None` only while dropping.
     jobs: Option<Sender<Job>>,
@@ -44,7 +45,7 @@ impl Threaded {
         Self::new(Sqlite::open(options)?)
     }
 
-    /// Gives an open store its threads.
+    /// Starts the threads of an open store.
     pub fn new(store: Sqlite) -> Result<Self, Error> {
         store.stay();
         let store = Arc::new(store);
@@ -53,7 +54,7 @@ impl Threaded {
         Ok(Self { store, writing, reading })
     }
 
-    /// Does work that writes, or may.
+    /// Runs a job that may write, on the writing thread.
     pub(crate) fn write<'a, T: Send + 'static>(
         &'a self,
         work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
@@ -61,7 +62,7 @@ impl Threaded {
         self.writing.ask(work)
     }
 
-    /// Does work that only reads.
+    /// Runs a job that only reads, on the reading thread.
     pub(crate) fn only_read<'a, T: Send + 'static>(
         &'a self,
         work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
@@ -85,14 +86,14 @@ impl Worker {
         let thread = thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || queue.into_iter().for_each(|job| job(&store)))
-            .map_err(|error| unusable("no thread can be started for the store".into(), error))?;
+            .map_err(|error| unusable("cannot start a thread for the store".into(), error))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Queues a job.
     fn send(&self, job: Job) {
         if let Some(jobs) = &self.jobs {
-            // A job that cannot be sent is dropped, and its answer says so.
+            // If the job cannot be sent, it is dropped, and its [`Answer`] reports that.
             drop(jobs.send(job));
         }
     }
@@ -109,17 +110,17 @@ impl Worker {
         })
     }
 
-    /// Waits until the jobs that are queued are done, and ends the thread.
+    /// Finishes the queued jobs and ends the thread.
     fn end(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // That it panicked was told to whoever asked.
+            // If the thread panicked, its callers have already got an error.
             drop(thread.join());
         }
     }
 }
 
-/// What a future of [`Sqlite`] came to: it is ready at once.
+/// The result of a future of [`Sqlite`], which is ready at once.
 fn finish<T>(mut future: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -131,7 +132,7 @@ fn gone() -> Error {
     Error::Unusable { what: "the store's thread has ended".to_owned(), source: None }
 }
 
-/// Where an answer is put for the one who asked.
+/// Where a thread puts the result for the caller.
 struct Slot<T> {
     state: Mutex<Answered<T>>,
 }
@@ -165,7 +166,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// The duty to answer. Dropped without an answer, it says that the thread is gone.
+/// The thread's side of a slot. Dropped without a result, it reports that the thread is gone.
 struct Answer<T>(Arc<Slot<T>>);
 
 impl<T> Answer<T> {
@@ -180,7 +181,7 @@ impl<T> Drop for Answer<T> {
     }
 }
 
-/// Waits for an answer.
+/// The caller's side of a slot: a future of the result.
 struct Reply<T>(Arc<Slot<T>>);
 
 impl<T> Future for Reply<T> {
@@ -225,7 +226,11 @@ impl PlanStore for Threaded {
         self.write(move |store| store.forget(plan, item, ctx))
     }
 
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>> {
+        self.only_read(move |store| store.whole(plan))
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>> {
         self.only_read(move |store| PlanStore::read(store, plan, needs))
     }
 
@@ -262,12 +267,8 @@ impl PlanStore for Threaded {
         self.only_read(move |store| store.attached(key))
     }
 
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
-        self.only_read(move |store| store.read_attached(key, needs))
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+        self.only_read(move |store| store.whole_attached(key))
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {

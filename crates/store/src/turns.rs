@@ -1,24 +1,23 @@
-//! The todos of one turn as a small repository: create, find, update, count.
+//! The to-dos of one turn as a small repository: create, find, update, count.
 //!
-//! A thin cover over any [`PlanStore`] for callers who think in turns: the plan of a turn is found
-//! through its attachment and made by the first todo. It adds no rule; what may change how is
-//! decided as everywhere.
+//! A thin layer over any [`PlanStore`] for callers that work with turns. The plan of a turn is
+//! found through its attachment and created with the first to-do. It adds no rule.
 
 use futures_core::future::BoxFuture;
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::store::{AttachmentKey, Change, Error, NewPlan, PlanStore};
 use punchlist_model::{
-    Ctx, Item, ItemId, ItemRef, MadeFor, NewItem, Op, Patch, Plan, Status, Timestamp,
+    Ctx, Item, ItemId, ItemRef, MadeFor, NewItem, Op, Patch, Plan, Slice, Status, Timestamp,
 };
 
-/// The todos of one turn. A foreign id is not found.
+/// The to-dos of one turn. Ids of other turns are not found.
 #[derive(Clone)]
 pub struct Turns<'a> {
     store: &'a dyn PlanStore,
     turn: AttachmentKey,
 }
 
-/// A todo to be made.
+/// A to-do to create.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Item`")]
 pub struct NewTodo {
@@ -29,7 +28,7 @@ pub struct NewTodo {
     pub priority: Option<u32>,
 }
 
-/// A todo as the turn's view shows it.
+/// A to-do, as the `turn_todos` view shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the fields are those of `Item` and `AttachmentKey`")]
 pub struct TurnTodo {
@@ -41,7 +40,7 @@ pub struct TurnTodo {
     pub completion_criteria: String,
     pub agent_type: Option<String>,
     pub status: Status,
-    /// The item's own, else its position counted from 0.
+    /// The item's priority; if it has none, its position counted from 0.
     pub priority: u32,
     pub outcome: Option<String>,
     pub created_at: Timestamp,
@@ -49,7 +48,7 @@ pub struct TurnTodo {
     pub completed_at: Option<Timestamp>,
 }
 
-/// New values for a todo. `None` leaves a field alone.
+/// New values for a to-do. `None` leaves a field unchanged.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `TurnTodo`")]
 pub struct TodoUpdate {
@@ -62,7 +61,7 @@ pub struct TodoUpdate {
     pub outcome: Option<String>,
 }
 
-/// How many todos stand where.
+/// How many to-dos have each status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are the statuses")]
 pub struct Counts {
@@ -73,34 +72,34 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// All of them.
+    /// The number of all to-dos.
     pub fn total(self) -> u32 {
         self.pending + self.in_progress + self.completed + self.cancelled
     }
 
-    /// Those that are left to do.
+    /// The number of open to-dos.
     pub fn remaining(self) -> u32 {
         self.pending + self.in_progress
     }
 }
 
 impl<'a> Turns<'a> {
-    /// The todos of the turn that `turn` names.
+    /// The to-dos of this turn.
     pub fn new(store: &'a dyn PlanStore, turn: AttachmentKey) -> Self {
         Self { store, turn }
     }
 
-    /// Makes one todo.
+    /// Creates one to-do.
     pub fn create(&self, todo: NewTodo, ctx: Ctx) -> BoxFuture<'a, Result<TurnTodo, Error>> {
         let batch = self.create_batch(vec![todo], ctx);
         Box::pin(async move {
-            // A batch of one gives one, or an error.
+            // A batch of one creates one to-do or fails.
             let missing = || Error::Unusable { what: "no todo was made".to_owned(), source: None };
             batch.await?.pop().ok_or_else(missing)
         })
     }
 
-    /// Makes several todos, or none of them.
+    /// Creates several to-dos, or none of them.
     pub fn create_batch(
         &self,
         todos: Vec<NewTodo>,
@@ -117,7 +116,7 @@ impl<'a> Turns<'a> {
                     };
                     let id = match store.create(new).await {
                         Ok(plan) => plan.id,
-                        // Two first todos at once make one plan.
+                        // Two concurrent first to-dos create only one plan.
                         Err(Error::AlreadyMade(id)) => id,
                         Err(error) => return Err(error),
                     };
@@ -132,13 +131,12 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// The turn's todos with one of these statuses, or all of them if none is named, first things
-    /// first.
+    /// The turn's to-dos with one of these statuses, or all if `statuses` is empty, by priority.
     pub fn find(&self, statuses: &[Status]) -> BoxFuture<'a, Result<Vec<TurnTodo>, Error>> {
         let this = self.clone();
         let statuses = statuses.to_vec();
         Box::pin(async move {
-            let Some(plan) = this.plan(Needs::whole()).await? else { return Ok(Vec::new()) };
+            let Some(plan) = this.whole().await? else { return Ok(Vec::new()) };
             let listed = plan.listed().into_iter();
             let wanted = listed.filter(|it| statuses.is_empty() || statuses.contains(&it.status));
             let mut todos: Vec<_> = wanted.map(|item| TurnTodo::of(item, &this.turn)).collect();
@@ -147,17 +145,17 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// One todo.
+    /// The to-do with this id.
     pub fn find_by_id(&self, id: ItemId) -> BoxFuture<'a, Result<Option<TurnTodo>, Error>> {
         let this = self.clone();
         Box::pin(async move {
-            let plan = this.plan(only(id)).await?;
+            let plan = this.slice(only(id)).await?;
             let item = plan.as_ref().and_then(|plan| found(plan, id));
             Ok(item.map(|item| TurnTodo::of(item, &this.turn)))
         })
     }
 
-    /// Changes a todo; `None` if the turn has no such one.
+    /// Changes a to-do; `None` if the turn has none with this id.
     pub fn update(
         &self,
         id: ItemId,
@@ -166,11 +164,12 @@ impl<'a> Turns<'a> {
     ) -> BoxFuture<'a, Result<Option<TurnTodo>, Error>> {
         let this = self.clone();
         Box::pin(async move {
-            let Some(plan) = this.plan(only(id)).await? else { return Ok(None) };
+            let Some(plan) = this.slice(only(id)).await? else { return Ok(None) };
             let Some(item) = found(&plan, id) else { return Ok(None) };
             let ops = update.ops(item);
             let applied = this.store.change(plan.id, Change::new(ops, ctx)).await?;
-            // Read again rather than taken from the change: an update of nothing loads nothing.
+            // The change loads only what it needs, and an empty update needs nothing, so the to-do
+            // may have to be read.
             let after = match found(&applied.plan, id) {
                 Some(item) => Some(TurnTodo::of(item, &this.turn)),
                 None => this.find_by_id(id).await?,
@@ -179,12 +178,12 @@ impl<'a> Turns<'a> {
         })
     }
 
-    /// How many of the turn's todos stand where.
+    /// How many of the turn's to-dos have each status.
     pub fn count_by_status(&self) -> BoxFuture<'a, Result<Counts, Error>> {
         let this = self.clone();
         Box::pin(async move {
             let mut counts = Counts::default();
-            let Some(plan) = this.plan(Needs::whole()).await? else { return Ok(counts) };
+            let Some(plan) = this.whole().await? else { return Ok(counts) };
             for item in plan.listed() {
                 match item.status {
                     Status::Pending => counts.pending += 1,
@@ -198,7 +197,12 @@ impl<'a> Turns<'a> {
     }
 
     /// The turn's plan, if it has one.
-    fn plan(&self, needs: Needs) -> BoxFuture<'a, Result<Option<Plan>, Error>> {
+    fn whole(&self) -> BoxFuture<'a, Result<Option<Plan>, Error>> {
+        self.store.whole_attached(self.turn.clone())
+    }
+
+    /// What is needed of it.
+    fn slice(&self, needs: Needs) -> BoxFuture<'a, Result<Option<Slice>, Error>> {
         let Self { store, turn } = self.clone();
         Box::pin(async move {
             match store.attachment(turn).await? {
@@ -214,7 +218,7 @@ fn only(id: ItemId) -> Needs {
     Needs { items: vec![reach], ..Needs::default() }
 }
 
-fn found(plan: &Plan, id: ItemId) -> Option<&Item> {
+fn found(plan: &Slice, id: ItemId) -> Option<&Item> {
     plan.items.values().find(|item| item.id == id && !item.is_superseded())
 }
 
@@ -252,7 +256,7 @@ impl TurnTodo {
 }
 
 impl TodoUpdate {
-    /// The steps that lead from the item as it is to what is wanted.
+    /// The operations that lead from the current item to the wanted values.
     fn ops(self, item: &Item) -> Vec<Op> {
         let at = || ItemRef::Id(item.id);
         let step = self.status.filter(|status| *status != item.status);

@@ -1,8 +1,8 @@
-//! How this process waits for others that write: who it is, how long it waits, and whom it tells.
+//! How this process waits for the write lock: its name, its timeouts, and whom it notifies.
 //!
-//! Whoever has a writers' lock is recorded beside it (in the queue file), so that those who wait can name
-//! the program, also when it was stopped and says nothing itself. The record is information only: a lock
-//! is held or not, whatever the record says.
+//! The holder of a lock writes its name into the queue file, so that waiting processes can name it
+//! even if it is suspended. The record is information only: whether a lock is held does not depend
+//! on it.
 
 use std::fs::File;
 use std::io;
@@ -16,18 +16,18 @@ use std::time::{Duration, Instant};
 use punchlist_model::Timestamp;
 use rustix::process::Pid;
 
-/// How this process waits for its turn to write.
+/// How this process waits for the write lock.
 #[derive(Clone, Debug)]
 pub struct Waiting {
-    /// What this process is called where it keeps others waiting: `punchlist add`.
+    /// The name of this process, for processes that wait for it: `punchlist add`.
     pub program: String,
-    /// The time, for those who are kept waiting. Without it they are not told since when.
+    /// The clock, so that waiting processes can say since when the lock is held. Optional.
     pub clock: Option<fn() -> Timestamp>,
-    /// After how long it is told that somebody else holds the lock.
+    /// After this time, `tell` is called with the name of the holder.
     pub tell_after: Duration,
-    /// Who is told.
+    /// Is called when the wait gets long.
     pub tell: Option<fn(&str)>,
-    /// After how long waiting ends with an error.
+    /// The timeout: after this time the wait fails.
     pub give_up_after: Duration,
 }
 
@@ -47,10 +47,10 @@ impl Default for Waiting {
     }
 }
 
-/// One per process, because it is the process that others wait for.
+/// One per process, because processes wait for each other.
 static OURS: Mutex<Waiting> = Mutex::new(Waiting::DEFAULT);
 
-/// Says how this process waits, from now on.
+/// Sets how this process waits from now on.
 pub fn set_waiting(waiting: Waiting) {
     *OURS.lock().unwrap_or_else(PoisonError::into_inner) = waiting;
 }
@@ -60,16 +60,16 @@ pub(crate) fn waiting() -> Waiting {
     OURS.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Which of the two locks a record is about.
+/// The two locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Lock {
-    /// The right to write.
+    /// The write lock.
     Bell,
-    /// The right to be the next who writes.
+    /// The lock of the process that gets the write lock next.
     Queue,
 }
 
-/// How long a record is in the file.
+/// The length of a record in the file.
 const RECORD: usize = 128;
 
 impl Lock {
@@ -81,7 +81,7 @@ impl Lock {
     }
 }
 
-/// Who holds a lock, as it said itself.
+/// The holder of a lock, according to its record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Holder {
     program: String,
@@ -89,7 +89,7 @@ pub(crate) struct Holder {
     since: Option<Timestamp>,
 }
 
-/// Records that this process has a lock.
+/// Records that this process holds a lock.
 pub(crate) fn record(file: &File, lock: Lock) {
     let ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
     let since = ours.clock.map_or(-1, |clock| clock().as_millisecond());
@@ -100,11 +100,11 @@ pub(crate) fn record(file: &File, lock: Lock) {
     line.truncate(RECORD - 1);
     line.resize(RECORD - 1, b' ');
     line.push(b'\n');
-    // A record that cannot be written (a full disk) costs those who wait the name, and nothing else.
+    // If the record cannot be written (full disk), waiting processes lack only the name.
     drop(file.write_all_at(&line, lock.offset()));
 }
 
-/// Who has a lock that is held just now, if that process is still there.
+/// The holder of a lock that is held now, if its process still exists.
 pub(crate) fn holder(file: &File, lock: Lock) -> Option<Holder> {
     let mut line = [0; RECORD];
     file.read_exact_at(&mut line, lock.offset()).ok()?;
@@ -114,29 +114,30 @@ pub(crate) fn holder(file: &File, lock: Lock) -> Option<Holder> {
     let since: i64 = words.next()?.parse().ok()?;
     let program = words.next().unwrap_or_default().trim().to_owned();
     let since = Timestamp::from_millisecond(since).ok().filter(|_| since >= 0);
-    let is_there = match rustix::process::test_kill_process(Pid::from_raw(pid)?) {
+    let exists = match rustix::process::test_kill_process(Pid::from_raw(pid)?) {
         Ok(()) => true,
-        // It is somebody else's, and there.
+        // The process exists but belongs to another user.
         Err(why) => why == rustix::io::Errno::PERM,
     };
-    is_there.then_some(Holder { program, pid, since })
+    exists.then_some(Holder { program, pid, since })
 }
 
-/// In words, who keeps everybody waiting at a database.
+/// Describes the process that everybody waits for.
 pub(crate) fn describe(holder: Option<&Holder>, database: &Path) -> String {
     let database = database.display();
     let Some(Holder { program, pid, since }) = holder else {
-        return format!("another program holds the writers' lock of {database}");
+        return format!("another program holds the write lock of {database}");
     };
     let program = if program.is_empty() { "a program" } else { program };
     let since = since.map(|it| format!(" since {it:.0}")).unwrap_or_default();
-    format!("{program} (process {pid}) holds the writers' lock of {database}{since}")
+    format!("{program} (process {pid}) holds the write lock of {database}{since}")
 }
 
-/// Waits for a lock on a file until a time; whether it was had. The wait itself is the system's, in a
-/// thread, because it serves those who wait in turn and has no limit of its own.
+/// Waits for a lock on a file until a time. Returns whether it was acquired. The wait itself is a
+/// blocking system call in a thread: the system serves waiting processes in order, but has no
+/// timeout.
 ///
-/// After a wait in vain the thread still waits, on this open file: the caller must not lock it again.
+/// After a timeout the thread still waits on this open file: the caller must not lock it again.
 pub(crate) fn lock_until(
     file: &File,
     tell_at: Instant,
@@ -144,7 +145,8 @@ pub(crate) fn lock_until(
     tell: impl FnOnce(),
 ) -> io::Result<bool> {
     let own = file.try_clone()?;
-    // Nobody is handed a lock that nobody takes: then the thread lets go of it.
+    // With a capacity of 0, `send` fails if the caller has given up; the thread then releases the
+    // lock.
     let (done, is_done) = sync_channel::<io::Result<()>>(0);
     let wait = move || {
         let locked = loop {
@@ -158,16 +160,16 @@ pub(crate) fn lock_until(
         }
     };
     thread::Builder::new().name("punchlist-lock".to_owned()).spawn(wait)?;
-    let left = |at: Instant| at.saturating_duration_since(Instant::now());
-    let mut locked = is_done.recv_timeout(left(tell_at.min(until)));
+    let remaining = |at: Instant| at.saturating_duration_since(Instant::now());
+    let mut locked = is_done.recv_timeout(remaining(tell_at.min(until)));
     if let Err(RecvTimeoutError::Timeout) = locked {
         tell();
-        locked = is_done.recv_timeout(left(until));
+        locked = is_done.recv_timeout(remaining(until));
     }
     match locked {
         Ok(locked) => locked.map(|()| true),
         Err(RecvTimeoutError::Timeout) => Ok(false),
-        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the thread that waits broke")),
+        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the waiting thread panicked")),
     }
 }
 
@@ -218,7 +220,7 @@ mod tests {
         };
         assert_eq!(
             describe(Some(&named), Path::new("/a/plans.db")),
-            "punchlist add (process 7) holds the writers' lock of /a/plans.db since 1970-01-01T00:00:00Z"
+            "punchlist add (process 7) holds the write lock of /a/plans.db since 1970-01-01T00:00:00Z"
         );
     }
 }

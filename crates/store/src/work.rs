@@ -1,8 +1,7 @@
-//! Runs, calls, questions and messages behind the model's trait, in the caller's thread and in one of
-//! its own.
+//! The trait for runs, calls, questions and messages, implemented for both stores.
 //!
-//! How a transaction is run, and who waits for the disk, is [`crate::sqlite`]'s; here is only which
-//! work goes into one.
+//! [`crate::sqlite`] knows how to run a transaction and who waits for the disk; this file says what
+//! each transaction does.
 
 use futures_core::future::BoxFuture;
 use punchlist_model::call::{
@@ -59,9 +58,9 @@ impl CallStore for Sqlite {
         &self,
         run: RunId,
         now: Timestamp,
-        said: Said,
+        outputs: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
-        Box::pin(async move { self.write(|conn| calls::interrupt(conn, run, now, &said)) })
+        Box::pin(async move { self.write(|conn| calls::interrupt(conn, run, now, &outputs)) })
     }
 
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>> {
@@ -120,7 +119,7 @@ impl CallStore for Sqlite {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Message>, Error>> {
         Box::pin(async move {
-            // Whoever looks and finds nothing must not wait for writers.
+            // A caller that finds no message must not wait for writers.
             if self.read(|conn| messages::next(conn, &conversation, take))?.is_none() {
                 return Ok(None);
             }
@@ -168,9 +167,9 @@ impl CallStore for Threaded {
         &self,
         run: RunId,
         now: Timestamp,
-        said: Said,
+        outputs: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
-        self.write(move |store| store.interrupt(run, now, said))
+        self.write(move |store| store.interrupt(run, now, outputs))
     }
 
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>> {

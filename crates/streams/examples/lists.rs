@@ -1,9 +1,9 @@
-//! The lists of a stream, whichever program it comes from.
+//! Prints the lists of a stream, whichever program wrote it.
 
 use punchlist_streams::event::{Event, Kind};
 use punchlist_streams::{Options, Stream, recognise};
 
-/// What `codex exec --json` printed.
+/// The output of `codex exec --json`.
 const PRINTED: &str = r#"{"type":"thread.started","thread_id":"t1"}
 {"type":"item.started","item":{"id":"item_0","type":"todo_list","items":[{"text":"Write the parser","completed":true},{"text":"Test it","completed":false}]}}
 "#;
@@ -19,7 +19,7 @@ pub(crate) fn main() {
         }
     };
     let mut stream = Stream::new(source, Options::default());
-    // Bytes may come in pieces of any size.
+    // Bytes may arrive in pieces of any size.
     for piece in PRINTED.as_bytes().chunks(7) {
         stream.push(piece, &mut sink);
     }

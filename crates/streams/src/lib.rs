@@ -1,10 +1,11 @@
-//! What other agents say while they work, as one stream of events.
+//! Converts the streams of agents to unified events.
 //!
-//! Bytes in, events out: [`Stream`] takes bytes however they are cut, [`Parser`] takes lines. Neither
-//! ever fails: what cannot be read is a `warning` event with its line, and the next line is read.
-//! Memory is bounded whatever comes. [`watch`] folds events into how each agent stands.
+//! Bytes in, events out: [`Stream`] takes bytes in pieces of any size, [`Parser`] takes lines.
+//! Neither ever fails: what cannot be parsed becomes a `warning` event with its line number, and
+//! reading continues. Memory is bounded for any input. [`watch`] computes the state of each agent
+//! from its events.
 //!
-//! Pure: no file, no clock, no async, no random numbers. It draws nothing.
+//! Pure: no files, no clock, no async, no random numbers, no drawing.
 
 #![forbid(unsafe_code)]
 
@@ -24,7 +25,7 @@ pub use parser::{Options, Parser, Sink, Stream};
 pub use recognise::{Foreign, LOOK_AHEAD, foreign, recognise};
 pub use source::Source;
 
-// The example names the crate as its users do.
+// The example uses the name that other crates use.
 #[cfg(test)]
 extern crate self as punchlist_streams;
 #[cfg(test)]

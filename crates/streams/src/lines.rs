@@ -1,28 +1,28 @@
-//! Bytes as they come, cut into whole lines.
+//! Splits bytes into whole lines.
 //!
-//! What comes whole is handed on as it is, many lines at once; only a line that is cut by the end of a
-//! chunk is kept, up to a limit. A longer one is dropped as it comes and told at its end. It knows
-//! nothing of what is in a line.
+//! Whole lines are passed on directly, many at a time. Only a line that is cut by the end of a
+//! chunk is stored, up to a limit. A longer line is dropped and reported at its end. This file
+//! knows nothing about the content of lines.
 
-/// The longest line that is kept, unless told otherwise. Agents write pictures into one line.
+/// The default maximum length of a line. Agents write images into one line.
 pub const LONGEST_LINE: usize = 32 << 20;
 
 /// A piece of a stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Piece<'a> {
-    /// One or more whole lines with the newlines between them; the last one may lack its newline.
+    /// One or more whole lines with their line breaks; the last one may lack its own.
     Lines(&'a [u8]),
-    /// A line that was too long to keep, and how many bytes it had.
+    /// A line that was too long, with its length in bytes.
     TooLong(u64),
 }
 
-/// Who takes pieces.
+/// A receiver of pieces.
 pub trait Take {
-    /// Takes one.
+    /// Takes a piece.
     fn piece(&mut self, piece: Piece<'_>);
 
-    /// Takes the whole lines that some bytes begin with, and gives how many bytes they are. Who reads them
-    /// from the first to the last finds the end of the last one on the way.
+    /// Takes the whole lines at the beginning of some bytes, and returns their length. A receiver
+    /// that reads all lines finds the end of the last one anyway.
     fn whole_lines(&mut self, bytes: &[u8]) -> usize {
         let whole = memchr::memrchr(b'\n', bytes).map_or(0, |it| it + 1);
         if whole > 0 {
@@ -38,12 +38,12 @@ impl<F: FnMut(Piece<'_>)> Take for F {
     }
 }
 
-/// Cuts a stream into whole lines.
+/// Splits a stream into whole lines.
 #[derive(Debug)]
 pub struct Lines {
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     carry: Vec<u8>,
-    /// How much of a line was dropped so far, if it is too long.
+    /// How many bytes of a too long line were dropped so far.
     dropped: Option<u64>,
     longest: usize,
 }
@@ -55,17 +55,17 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// A cutter that keeps at most so many bytes of a line.
+    /// A splitter with this maximum length of a line.
     pub fn new(longest: usize) -> Self {
         Self { carry: Vec::new(), dropped: None, longest }
     }
 
-    /// Takes the next chunk of the stream, and gives each piece that is complete with it.
+    /// Adds a chunk, and passes on the pieces that are complete.
     pub fn push(&mut self, chunk: &[u8], take: impl FnMut(Piece<'_>)) {
         self.push_to(chunk, take);
     }
 
-    /// The same for who may find the end of the last whole line.
+    /// The same for a receiver that may find the end of the last whole line.
     pub fn push_to(&mut self, chunk: &[u8], mut take: impl Take) {
         let mut rest = chunk;
         if self.dropped.is_some() || !self.carry.is_empty() {
@@ -79,24 +79,24 @@ impl Lines {
         self.keep(rest.get(whole..).unwrap_or_default());
     }
 
-    /// Ends the stream: what is left is a line of its own.
+    /// Ends the stream: the rest is a line.
     pub fn end(&mut self, take: impl FnMut(Piece<'_>)) {
         self.end_to(take);
     }
 
-    /// The same for who takes pieces otherwise.
+    /// The same for a [`Take`].
     pub fn end_to(&mut self, mut take: impl Take) {
         if self.dropped.is_some() || !self.carry.is_empty() {
             self.flush(&mut take);
         }
     }
 
-    /// How much of an unfinished line is kept.
+    /// The stored length of the incomplete line.
     pub fn kept(&self) -> usize {
         self.carry.len()
     }
 
-    /// What is kept of an unfinished line.
+    /// The stored part of the incomplete line.
     pub(super) fn carried(&self) -> &[u8] {
         &self.carry
     }
@@ -118,7 +118,7 @@ impl Lines {
             None => take.piece(Piece::Lines(&self.carry)),
         }
         self.carry.clear();
-        // A long line now and then must not hold its memory for ever.
+        // Frees the memory of an occasional long line.
         self.carry.shrink_to(1 << 16);
     }
 }
@@ -127,7 +127,7 @@ impl Lines {
 mod tests {
     use super::*;
 
-    /// The pieces of a text that comes in chunks of one size, lines one by one.
+    /// The pieces of a text that arrives in chunks of one size, lines one by one.
     fn pieces(text: &[u8], chunk: usize, longest: usize) -> Vec<String> {
         let mut all = Vec::new();
         let mut take = |piece: Piece<'_>| match piece {

@@ -1,16 +1,16 @@
-//! Bytes in, events out: [`Stream`] takes bytes however they are cut, [`Parser`] takes lines.
+//! Bytes in, events out: [`Stream`] takes bytes in pieces of any size, [`Parser`] takes lines.
 
 use crate::event::{Event, KindName, KindSet};
 use crate::json::{self, Object, Objects};
 use crate::lines::{LONGEST_LINE, Lines, Piece, Take};
 use crate::parse::emit::{Core, Emit, Tally};
 use crate::parse::{Agent, Shared, agent_of};
-use crate::prefilter::Prefilter;
+use crate::prefilter::{LONGEST_NEEDLE, Prefilter};
 use crate::source::Source;
 
-/// Where events go.
+/// A receiver of events.
 pub trait Sink {
-    /// Takes one.
+    /// Takes an event.
     fn event(&mut self, event: &Event<'_>);
 }
 
@@ -20,16 +20,17 @@ impl<F: FnMut(&Event<'_>)> Sink for F {
     }
 }
 
-/// What is wanted of a stream.
+/// The options of a parser.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Which kinds of events. If only lists are wanted, lines that cannot concern one are not read.
+    /// The wanted kinds of events. If only lists are wanted, lines that cannot change one are not
+    /// parsed.
     pub only: KindSet,
-    /// What the agent is called, if not by its session.
+    /// The agent's name, if it is not its session.
     pub agent: Option<String>,
-    /// How many lines were there before the first one.
+    /// The number of lines before the first one.
     pub lines_before: u64,
-    /// The longest line that is read.
+    /// Maximum length of a line.
     pub longest_line: usize,
 }
 
@@ -39,36 +40,40 @@ impl Default for Options {
     }
 }
 
-/// Reads the lines of one stream.
+/// Parses the lines of one stream.
 pub struct Parser {
     core: Core,
     prefilter: Prefilter,
     agent: Box<dyn Agent>,
-    /// Whether only lists are wanted, so that lines that cannot change one need not be read.
+    /// Whether only lists are wanted, so that lines that cannot change one are skipped.
     is_quick: bool,
     longest_line: usize,
     document: Document,
 }
 
-/// The most objects that one line may have.
+/// Maximum of objects in one line.
 const MOST_OBJECTS: usize = 64;
+
+/// How many bytes are searched for needles at a time. They fit into the processor's first-level
+/// cache, so that counting their lines afterwards is cheap.
+const BLOCK: usize = 8 << 10;
 
 /// A stream that is one object over many lines, as older programs write a whole session.
 #[derive(Default, Debug)]
 enum Document {
-    /// No line has come.
+    /// No line has arrived yet.
     #[default]
     Unknown,
-    /// Lines are objects.
+    /// Each line is an object.
     None,
-    /// It has begun.
+    /// The beginning of the object.
     Begun(Vec<u8>),
-    /// It is longer than what is kept.
+    /// The object is too long.
     TooLong,
 }
 
 impl Parser {
-    /// A parser for one stream of a known program.
+    /// A parser for a stream of a known program.
     pub fn new(source: Source, options: Options) -> Self {
         let agent = agent_of(source);
         let only_lists = options.only.is_within(KindSet::of([KindName::TodoList]));
@@ -82,7 +87,7 @@ impl Parser {
         }
     }
 
-    /// Reads one line, without its newline.
+    /// Parses one line, without its line break.
     pub fn line(&mut self, line: &[u8], sink: &mut dyn Sink) {
         if line.len() > self.longest_line {
             return self.too_long(line.len() as u64, sink);
@@ -97,14 +102,14 @@ impl Parser {
         }
     }
 
-    /// Reads the objects of a line: one, or several where two programs wrote at once.
+    /// Parses the objects of a line: one, or several if two programs wrote at the same time.
     fn objects(&mut self, line: &[u8], sink: &mut dyn Sink) {
         let mut emit = Emit::new(&mut self.core, sink);
         let line = match json::text(line) {
             Ok(line) => line,
             Err(flaw) => return emit.warn(flaw.to_string()),
         };
-        for (number, object) in Objects::of(&line).enumerate() {
+        for (number, object) in Objects::of(&line, self.agent.path()).enumerate() {
             if number >= MOST_OBJECTS {
                 return emit.warn(format!("more than {MOST_OBJECTS} objects in a line"));
             }
@@ -116,7 +121,7 @@ impl Parser {
         }
     }
 
-    /// Keeps a line that belongs to an object over many lines, and reads the whole with the last of them.
+    /// Stores a line of an object over many lines, and parses the object at its last line.
     fn is_of_document(&mut self, line: &[u8], sink: &mut dyn Sink) -> bool {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match &mut self.document {
@@ -137,7 +142,7 @@ impl Parser {
                 text.extend_from_slice(line);
             }
         }
-        // Within the object every line is indented.
+        // Within the object, every line is indented.
         if line == b"}" {
             match std::mem::replace(&mut self.document, Document::None) {
                 Document::Begun(text) => self.objects(&text, sink),
@@ -151,49 +156,44 @@ impl Parser {
         true
     }
 
-    /// Whether an object over many lines has begun and not ended.
+    /// Whether an object over many lines is incomplete.
     fn is_in_document(&self) -> bool {
         matches!(self.document, Document::Begun(_) | Document::TooLong)
     }
 
-    /// Goes over a line that was too long to keep.
+    /// Handles a line that was too long.
     pub fn too_long(&mut self, bytes: u64, sink: &mut dyn Sink) {
         self.core.next_line();
         let why = format!("a line of {bytes} bytes; at most {} are read", self.longest_line);
         Emit::new(&mut self.core, sink).warn(why);
     }
 
-    /// Reads any number of whole lines with the newlines between them.
+    /// Parses any number of whole lines.
     pub fn lines(&mut self, lines: &[u8], sink: &mut dyn Sink) {
         self.read(lines, false, sink);
     }
 
-    /// Reads lines. What follows the last line end is one too, unless it is cut off there. Gives where what
-    /// is cut off begins.
+    /// Parses lines. The text after the last line break is a line too, unless `is_cut`. Returns
+    /// where the unparsed text begins.
     fn read(&mut self, lines: &[u8], is_cut: bool, sink: &mut dyn Sink) -> usize {
         let mut at = 0;
-        self.prefilter.begin();
         while at < lines.len() {
             let is_waiting = self.agent.is_waiting() || self.core.is_waiting();
             if self.is_quick && !is_waiting && !self.is_in_document() {
-                let agent = &*self.agent;
-                let is_telling = |found: &[u8]| agent.is_telling(found);
-                let found = self.prefilter.find(agent.needles(), is_telling, lines, at);
-                let line_end = |before: &[u8]| memchr::memrchr(b'\n', before).map(|it| it + 1);
-                let Some(found) = found else {
-                    let whole = at + line_end(&lines[at..]).unwrap_or(0);
-                    self.core.skip_lines(count_lines(&lines[at..whole]));
-                    if is_cut {
-                        return whole;
+                match self.skip(lines, at) {
+                    Some(line) => at = line,
+                    None => {
+                        let last = memchr::memrchr(b'\n', &lines[at..]);
+                        let whole = last.map_or(at, |it| at + it + 1);
+                        if is_cut {
+                            return whole;
+                        }
+                        self.core.skip_lines(u64::from(whole < lines.len()));
+                        return lines.len();
                     }
-                    self.core.skip_lines(u64::from(whole < lines.len()));
-                    return lines.len();
-                };
-                let line = at + line_end(&lines[at..found]).unwrap_or(0);
-                self.core.skip_lines(count_lines(&lines[at..line]));
-                at = line;
+                }
             }
-            let Some(rest) = lines.get(at..) else { break };
+            let rest = &lines[at..];
             let end = match memchr::memchr(b'\n', rest) {
                 Some(end) => end,
                 None if is_cut => return at,
@@ -205,7 +205,29 @@ impl Parser {
         lines.len()
     }
 
-    /// The stream is over. What comes now is on the line after the last.
+    /// Skips lines that cannot change a list, starting with the line at `from`. Returns where the
+    /// first other line begins, if there is one.
+    fn skip(&mut self, lines: &[u8], from: usize) -> Option<usize> {
+        let agent = &*self.agent;
+        let is_telling = |found: &[u8]| agent.is_telling(found);
+        let mut at = from;
+        while at < lines.len() {
+            let end = lines.len().min(at + BLOCK);
+            // A needle may begin in this block and end in the next.
+            let block = &lines[at..lines.len().min(end + LONGEST_NEEDLE)];
+            if let Some(found) = self.prefilter.find(agent.needles(), is_telling, block) {
+                let before = memchr::memrchr(b'\n', &lines[from..at + found]);
+                let line = before.map_or(from, |it| from + it + 1);
+                self.core.skip_lines(count_lines(&lines[at.min(line)..line]));
+                return Some(line);
+            }
+            self.core.skip_lines(count_lines(&lines[at..end]));
+            at = end;
+        }
+        None
+    }
+
+    /// Ends the stream. Events from now on have the line after the last.
     pub fn end(&mut self, sink: &mut dyn Sink) {
         self.core.next_line();
         let is_cut = self.is_in_document();
@@ -218,13 +240,13 @@ impl Parser {
         self.core.tally.lines -= 1;
     }
 
-    /// What the stream had in it so far.
+    /// The counts so far.
     pub fn tally(&self) -> &Tally {
         &self.core.tally
     }
 }
 
-/// Hands one object to whoever knows the agent's.
+/// Passes an object to the agent's parser.
 fn take(agent: &mut dyn Agent, object: &Object<'_>, emit: &mut Emit<'_>) {
     agent.line(object, emit);
     emit.note_version(object);
@@ -234,7 +256,7 @@ fn count_lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// A parser with a cutter before it: bytes in, events out.
+/// A parser with a line splitter: bytes in, events out.
 pub struct Stream {
     lines: Lines,
     parser: Parser,
@@ -246,36 +268,36 @@ impl Stream {
         Self { lines: Lines::new(options.longest_line), parser: Parser::new(source, options) }
     }
 
-    /// Takes the next bytes.
+    /// Adds bytes.
     pub fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.lines.push_to(chunk, Reader { parser: &mut self.parser, sink });
-        // Who writes a whole object over many lines mostly leaves out the last line's end.
+        // Programs that write one object over many lines often omit the last line break.
         if self.parser.is_in_document() && self.lines.carried() == b"}" {
             self.lines.end_to(Reader { parser: &mut self.parser, sink });
         }
     }
 
-    /// Takes the next bytes of one of several streams that share what they know. All bytes of it must come
-    /// this way; the streams may be read in any order.
+    /// Adds bytes of one of several streams that share a state. All bytes of such a stream must be
+    /// added this way; the streams may be read in any order.
     pub fn push_sharing(&mut self, chunk: &[u8], shared: &mut Shared, sink: &mut dyn Sink) {
         self.parser.agent.share(shared);
         self.push(chunk, sink);
         self.parser.agent.share(shared);
     }
 
-    /// The stream is over.
+    /// Ends the stream.
     pub fn end(&mut self, sink: &mut dyn Sink) {
         self.lines.end_to(Reader { parser: &mut self.parser, sink });
         self.parser.end(sink);
     }
 
-    /// What the stream had in it so far.
+    /// The counts so far.
     pub fn tally(&self) -> &Tally {
         self.parser.tally()
     }
 }
 
-/// A parser that takes pieces, and where its events go.
+/// A parser and its receiver, as a receiver of pieces.
 struct Reader<'a> {
     parser: &'a mut Parser,
     sink: &'a mut dyn Sink,

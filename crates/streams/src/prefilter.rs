@@ -1,61 +1,46 @@
-//! Finds the lines that can change a list without reading the others.
+//! Finds the lines that can change a list without parsing the others.
 //!
-//! Each agent names texts of which every such line has one. A line that has none of them is skipped; a
-//! line that has one is read like any other. It knows nothing of what is in a line.
+//! Each agent names needles: texts of which every such line contains at least one. One search looks for
+//! all needles at once, in many lines at once. A line without a needle is skipped; a line with one is
+//! parsed like any other. The search knows nothing about JSON.
 
-use memchr::memmem::Finder;
+use aho_corasick::Span;
+use aho_corasick::packed::Searcher;
 
-/// What is looked for.
+/// Maximum length of a needle, including the text after it that `is_telling` needs.
+pub(crate) const LONGEST_NEEDLE: usize = 64;
+
+/// Searches for the needles of an agent.
 #[derive(Default)]
 pub(crate) struct Prefilter {
     needles: &'static [&'static str],
-    finders: Vec<Finder<'static>>,
-    /// Where each needle stands next in the bytes that are looked through, as far as that is known.
-    next: Vec<Next>,
-}
-
-/// Where a needle stands next.
-#[derive(Clone, Copy)]
-enum Next {
-    /// Nobody has looked from this place on.
-    Unknown,
-    At(usize),
-    Nowhere,
+    /// `None` without needles, or on a processor that the search does not support.
+    searcher: Option<Searcher>,
 }
 
 impl Prefilter {
-    /// Other bytes are looked through from now on.
-    pub(crate) fn begin(&mut self) {
-        self.next.fill(Next::Unknown);
-    }
-
-    /// Where the first of the needles stands, from `from` on, if what begins there passes `is_telling`. The
-    /// bytes must be the same since [`Self::begin`], and `from` must not go back.
+    /// The position of the first needle in `bytes` that `is_telling` accepts. Without a searcher,
+    /// the first position, so that every line is parsed. `needles` may change from call to call.
     pub(crate) fn find(
         &mut self,
         needles: &'static [&'static str],
         is_telling: impl Fn(&[u8]) -> bool,
         bytes: &[u8],
-        from: usize,
     ) -> Option<usize> {
         if self.needles != needles {
+            debug_assert!(needles.iter().all(|it| it.len() < LONGEST_NEEDLE), "{needles:?}");
             self.needles = needles;
-            self.finders = needles.iter().map(|it| Finder::new(*it)).collect();
-            self.next = vec![Next::Unknown; needles.len()];
+            self.searcher = Searcher::new(needles);
         }
-        let mut first: Option<usize> = None;
-        for (finder, next) in self.finders.iter().zip(&mut self.next) {
-            // Each needle is looked for once in each part of the bytes.
-            if matches!(next, Next::Unknown) || matches!(next, Next::At(at) if *at < from) {
-                let rest = bytes.get(from..).unwrap_or_default();
-                let found = finder.find_iter(rest).find(|it| is_telling(&rest[*it..]));
-                *next = found.map_or(Next::Nowhere, |it| Next::At(from + it));
+        let Some(searcher) = &self.searcher else { return Some(0) };
+        let mut span = Span { start: 0, end: bytes.len() };
+        loop {
+            let found = searcher.find_in(bytes, span)?.start();
+            if is_telling(&bytes[found..]) {
+                return Some(found);
             }
-            if let Next::At(at) = *next {
-                first = Some(first.map_or(at, |it| it.min(at)));
-            }
+            span.start = found + 1;
         }
-        first
     }
 }
 
@@ -78,18 +63,28 @@ mod tests {
         ) {
             let bytes = pieces.concat().into_bytes();
             let mut prefilter = Prefilter::default();
-            prefilter.begin();
             let mut from = 0;
             for step in steps {
+                let bytes = bytes.get(from..).unwrap_or_default();
                 let is_telling = |it: &[u8]| !it.starts_with(b"\"Tx");
                 let is_hit = |at: &usize| {
                     let rest = &bytes[*at..];
                     NEEDLES.iter().any(|it| rest.starts_with(it.as_bytes())) && is_telling(rest)
                 };
-                let plain = (from..bytes.len()).find(is_hit);
-                prop_assert_eq!(prefilter.find(NEEDLES, is_telling, &bytes, from), plain);
+                let plain = (0..bytes.len()).find(is_hit);
+                prop_assert_eq!(prefilter.find(NEEDLES, is_telling, bytes), plain);
                 from += step;
             }
         }
+    }
+
+    #[test]
+    fn needles_may_change() {
+        let mut prefilter = Prefilter::default();
+        let bytes = b"one two three";
+        let mut find = |needles| prefilter.find(needles, |_| true, bytes);
+        assert_eq!(find(&["two"]), Some(4));
+        assert_eq!(find(&["three", "two"]), Some(4));
+        assert_eq!(find(&[]), Some(0), "without needles every line is parsed");
     }
 }

@@ -1,6 +1,6 @@
-//! Which program a stream comes from, by what its first lines say.
+//! Recognises the program of a stream from its first lines.
 //!
-//! Only shapes are looked at that no other program writes; a line that could be anybody's is passed over.
+//! Only lines that no other program writes decide; ambiguous lines are skipped.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use memchr::memmem;
 use crate::json::{self, Object, Objects, Value};
 use crate::source::Source;
 
-/// How many bytes of a stream are looked at, at most.
+/// How many bytes of a stream are examined.
 pub const LOOK_AHEAD: usize = 256 << 10;
 
-/// A program whose streams are known and not read.
+/// A program that is recognised but not supported.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Foreign {
-    /// What it is called.
+    /// The program's name.
     pub name: &'static str,
-    /// The version of the program or of its format, as far as the stream says.
+    /// The version of the program or of its format, if the stream has it.
     pub version: Option<String>,
 }
 
@@ -30,55 +30,56 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// What the first line that tells says.
-enum Told {
+/// What the first clear line says.
+enum Recognised {
     Ours(Source),
     Foreign(Foreign),
 }
 
-/// The program that the first lines of a stream come from, if they tell and it is one whose streams are read.
-/// What follows the first [`LOOK_AHEAD`] bytes is not looked at.
+/// The program of a stream, from its first lines, if it is supported. Only the first [`LOOK_AHEAD`]
+/// bytes are examined.
 pub fn recognise(head: &[u8]) -> Option<Source> {
-    match told(head)? {
-        Told::Ours(source) => Some(source),
-        Told::Foreign(_) => None,
+    match first_clear_line(head)? {
+        Recognised::Ours(source) => Some(source),
+        Recognised::Foreign(_) => None,
     }
 }
 
-/// The program that the first lines of a stream come from, if it is one whose streams are not read.
+/// The program of a stream, from its first lines, if it is recognised but not supported.
 pub fn foreign(head: &[u8]) -> Option<Foreign> {
-    match told(head)? {
-        Told::Ours(_) => None,
-        Told::Foreign(foreign) => Some(foreign),
+    match first_clear_line(head)? {
+        Recognised::Ours(_) => None,
+        Recognised::Foreign(foreign) => Some(foreign),
     }
 }
 
-fn told(head: &[u8]) -> Option<Told> {
+fn first_clear_line(head: &[u8]) -> Option<Recognised> {
     let head = head.get(..LOOK_AHEAD).unwrap_or(head);
     let lines = head.split(|it| *it == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.skip_while(|it| it.is_empty());
     let first = lines.clone().next()?;
     if first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first) == b"{" {
-        return by_document(head).map(Told::Ours);
+        return by_document(head).map(Recognised::Ours);
     }
     lines.find_map(|line| {
         let text = json::text(line).ok();
-        match text.as_deref().and_then(|it| Objects::of(it).next()) {
+        match text.as_deref().and_then(|it| Objects::of(it, &[]).next()) {
             Some(Ok(Some(object))) => {
-                let foreign = by_another(&object).map(Told::Foreign);
-                foreign.or_else(|| by_shape(&object).map(Told::Ours))
+                let foreign = by_another(&object).map(Recognised::Foreign);
+                foreign.or_else(|| by_shape(&object).map(Recognised::Ours))
             }
             Some(Ok(None)) => None,
-            // One line may be longer than what is looked at.
-            Some(Err(_)) | None => by_words(line).map(Told::Ours),
+            // A line may be longer than the examined part.
+            Some(Err(_)) | None => by_words(line).map(Recognised::Ours),
         }
     })
 }
 
-/// An object over many lines: by itself if it is whole, else by words at the beginning of its lines.
+/// Recognises an object over many lines: by its fields if it is complete, else by words at the
+/// beginning of lines.
 fn by_document(head: &[u8]) -> Option<Source> {
     let text = json::text(head.trim_ascii()).ok();
-    if let Some(Ok(Some(object))) = text.as_deref().and_then(|it| Objects::of(it).next()) {
+    if let Some(Ok(Some(object))) = text.as_deref().and_then(|it| Objects::of(it, &[]).next()) {
         return by_shape(&object);
     }
     let has = |name: &str| {
@@ -91,7 +92,7 @@ fn by_document(head: &[u8]) -> Option<Source> {
     (has("\"session\": {") && has("\"instructions\":")).then_some(Source::Codex)
 }
 
-/// Programs that write much the same, and are none of ours.
+/// Programs with similar lines that are not supported.
 fn by_another(line: &Object<'_>) -> Option<Foreign> {
     let word = |name: &str| line.text(name).map(|it| it.cow().chars().take(40).collect());
     let kind = line.text("type").map_or("", |it| it.literal());
@@ -111,7 +112,7 @@ fn by_another(line: &Object<'_>) -> Option<Foreign> {
 }
 
 fn by_shape(line: &Object<'_>) -> Option<Source> {
-    // Whoever records both directions of a pipe puts each message into a wrapper.
+    // A recording of both directions has each message in a wrapper.
     let message = line.object("msg").filter(|_| line.has("dir"));
     let line = message.as_ref().unwrap_or(line);
     if let Some(source) = by_method(line) {
@@ -141,7 +142,7 @@ fn by_shape(line: &Object<'_>) -> Option<Source> {
         }
         "thread.started" | "turn.started" | "turn.completed" | "turn.failed" | "item.started"
         | "item.updated" | "item.completed" => Some(Source::Codex),
-        // Others have lines of these kinds, with a time too, and other fields.
+        // Other programs have lines of these types, with a time too, but with other fields.
         "init" if is_text("session_id") && is_text("model") && is_text("timestamp") => {
             Some(Source::Gemini)
         }
@@ -153,7 +154,7 @@ fn by_shape(line: &Object<'_>) -> Option<Source> {
         "result" if has("stats") && is_text("status") => Some(Source::Gemini),
         "error" if has("severity") => Some(Source::Gemini),
         "gemini" if has("content") => Some(Source::Gemini),
-        // A chat file that is read from the middle on.
+        // A chat file that is read from its middle.
         "user" | "info" | "warning" | "error"
             if has("id") && has("content") && has("timestamp") && !has("sessionId") =>
         {
@@ -164,7 +165,7 @@ fn by_shape(line: &Object<'_>) -> Option<Source> {
         {
             Some(Source::ClaudeCode)
         }
-        // Without a session, by what the message consists of.
+        // Without a session, by the blocks of the message.
         "assistant" | "user" if has_blocks(line) => Some(Source::ClaudeCode),
         "progress" if has("data") && has("sessionId") => Some(Source::ClaudeCode),
         "queue-operation" | "last-prompt" | "mode" | "permission-mode" if has("sessionId") => {
@@ -175,7 +176,8 @@ fn by_shape(line: &Object<'_>) -> Option<Source> {
     }
 }
 
-/// Rollouts of older versions: a first line like no other, and items whose kinds only they have bare.
+/// Rollouts of older versions: a unique first line, and items of types that only they have without
+/// a wrapper.
 fn is_bare(line: &Object<'_>) -> bool {
     let has = |name: &str| line.get(name).is_some();
     let session = line.get("session").map(|it| it.object().unwrap_or_default());
@@ -191,7 +193,7 @@ fn is_bare(line: &Object<'_>) -> bool {
     }
 }
 
-/// Whether a message has a call of a tool, the result of one, or a thought, as Anthropic's API writes them.
+/// Whether a message has a tool call, a tool result or reasoning in the format of Anthropic's API.
 fn has_blocks(line: &Object<'_>) -> bool {
     let content = line.path(&["message", "content"]).map(Value::items).unwrap_or_default();
     content.into_iter().filter_map(Value::object).any(|block| {
@@ -204,7 +206,7 @@ fn has_blocks(line: &Object<'_>) -> bool {
     })
 }
 
-/// Messages of JSON-RPC. Codex's app server leaves out the field that says so.
+/// JSON-RPC messages. Codex's app server omits the version field.
 fn by_method(line: &Object<'_>) -> Option<Source> {
     let is_rpc = line.get("jsonrpc").is_some();
     if let Some(method) = line.text("method") {
@@ -212,7 +214,7 @@ fn by_method(line: &Object<'_>) -> Option<Source> {
         let (area, _) = method.split_once('/').unwrap_or((&method, ""));
         return match (area, is_rpc) {
             ("session", true) => Some(Source::Acp),
-            // Other protocols begin so too, but count their versions otherwise.
+            // Other protocols have this method too, but another format of versions.
             ("initialize", true) => {
                 let version = line.path(&["params", "protocolVersion"])?;
                 version.u64().map(|_| Source::Acp)
@@ -235,7 +237,7 @@ fn by_method(line: &Object<'_>) -> Option<Source> {
     is_acp.then_some(Source::Acp)
 }
 
-/// By words that only one program writes, where the line cannot be read.
+/// By words that only one program writes, if the line cannot be parsed.
 fn by_words(line: &[u8]) -> Option<Source> {
     const WORDS: [(&str, Source); 7] = [
         ("\"parentUuid\"", Source::ClaudeCode),
@@ -246,7 +248,7 @@ fn by_words(line: &[u8]) -> Option<Source> {
         ("\"$set\"", Source::Gemini),
         ("\"sessionUpdate\"", Source::Acp),
     ];
-    // A line of text that quotes one of them is none of theirs.
+    // A line of text that quotes such a word does not count.
     if !line.starts_with(b"{\"") {
         return None;
     }

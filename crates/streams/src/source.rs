@@ -1,8 +1,8 @@
-//! Whose streams are read.
+//! The supported programs.
 
 use crate::event::AgentType;
 
-/// Which program's stream it is.
+/// The program that wrote a stream.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Source {
     /// Claude Code: `stream-json`, or a transcript.
@@ -16,10 +16,10 @@ pub enum Source {
 }
 
 impl Source {
-    /// All of them.
+    /// All programs.
     pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::Acp];
 
-    /// What a person calls it.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude",
@@ -29,12 +29,12 @@ impl Source {
         }
     }
 
-    /// The one that a person calls so.
+    /// The program with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 
-    /// As events carry it.
+    /// The type in events.
     pub fn agent_type(self) -> AgentType {
         match self {
             Self::ClaudeCode => AgentType::ClaudeCode,

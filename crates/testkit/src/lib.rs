@@ -1,7 +1,7 @@
-//! What tests of several crates share, and nothing else.
+//! Test code that several crates share.
 //!
-//! A dev-dependency only. A helper that one crate needs stays in that crate's tests; it moves here
-//! when a second crate needs it.
+//! A dev-dependency only. A helper that only one crate needs stays in that crate's tests; it moves
+//! here when a second crate needs it.
 
 #![forbid(unsafe_code)]
 

@@ -1,13 +1,13 @@
-//! Text as a hostile or careless agent sends it.
+//! Texts as a hostile or careless agent sends them.
 //!
-//! Feed [`naughty`] to whatever takes a text and [`not_utf8`] to whatever takes bytes; pass what
-//! comes out for a terminal, XML or HTML to [`dangers`]. What a text means is up to the test: most
-//! are legal titles that must come back as they were sent, some (NUL, blank, huge) must be refused.
+//! Pass [`naughty`] to whatever takes a text and [`not_utf8`] to whatever takes bytes; pass output
+//! for a terminal, XML or HTML to [`dangers`]. The test decides what should happen: most texts are
+//! valid titles that must come back as they were sent; some (NUL, blank, huge) must be refused.
 
 /// A hostile text and what is hostile about it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Naughty {
-    /// Which one, for a test's message.
+    /// The name, for a test's message.
     pub name: &'static str,
     /// The text.
     pub text: String,
@@ -16,13 +16,13 @@ pub struct Naughty {
 /// Bytes that are not text, and why not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotText {
-    /// Which one, for a test's message.
+    /// The name, for a test's message.
     pub name: &'static str,
     /// The bytes.
     pub bytes: &'static [u8],
 }
 
-/// How long the longest of them are: more than any limit on a text, little enough to be quick.
+/// The size of the largest texts: beyond every limit, but still quick.
 pub const HUGE: usize = 10 * 1024 * 1024;
 
 /// Every hostile text. The last few are [`HUGE`].
@@ -38,15 +38,15 @@ pub fn naughty() -> Vec<Naughty> {
     short.chain(huge.map(|(name, text)| Naughty { name, text })).collect()
 }
 
-/// Those of [`naughty`] that fit on a line or two.
+/// The texts of [`naughty`] that fit on a line or two.
 const SHORT: &[(&str, &str)] = &[
-    // Nothing to read.
+    // Blank texts.
     ("empty", ""),
     ("blank", "   "),
     ("blank without a single ASCII blank", "\u{a0}\u{2003}\u{3000}"),
     ("only zero-width", "\u{200b}\u{200c}\u{feff}"),
     ("only line ends", "\n\r\n\r"),
-    // Controls and what terminals make of them.
+    // Control characters and escape sequences.
     ("NUL in the middle", "before\0after"),
     ("NUL at the end", "before\0"),
     ("colours that are never reset", "\u{1b}[31;1mred for ever"),
@@ -68,7 +68,7 @@ const SHORT: &[(&str, &str)] = &[
     ("a carriage return over what was said", "refused\rallowed"),
     ("bell, delete and form feed", "\u{7}\u{7f}\u{c}"),
     ("tabs and vertical tabs", "a\tb\u{b}c"),
-    // Direction and invisibility.
+    // Text direction and invisible characters.
     ("a bidi override", "user\u{202e}nimda\u{202c}.txt"),
     ("bidi isolates left open", "\u{2066}\u{2067}\u{2068}open"),
     ("bidi marks", "\u{200e}a\u{200f}b\u{61c}c"),
@@ -90,7 +90,7 @@ const SHORT: &[(&str, &str)] = &[
     ("private use and unassigned", "\u{e000}\u{10fffd}\u{e0fff}"),
     ("noncharacters", "\u{fffe}\u{ffff}\u{1fffe}"),
     ("letters whose case changes their length", "İıßſﬃΣς"),
-    // Other languages.
+    // Syntax of other languages.
     ("SQL that ends the statement", "'); DELETE FROM item; --"),
     ("SQL wildcards", "100%_\\%"),
     ("SQL quotes of every kind", "\"a\" 'b' `c` [d] $$e$$ :f ?1 @g"),
@@ -125,7 +125,7 @@ const SHORT: &[(&str, &str)] = &[
     ("digits that are not ASCII", "٣"),
 ];
 
-/// Byte strings that no decoder may take for text.
+/// Bytes that are not valid UTF-8.
 pub fn not_utf8() -> &'static [NotText] {
     const fn not(name: &'static str, bytes: &'static [u8]) -> NotText {
         NotText { name, bytes }
@@ -147,9 +147,9 @@ pub fn not_utf8() -> &'static [NotText] {
     }
 }
 
-/// The characters in `output` that must not reach a terminal, XML or HTML raw, each once.
+/// The characters in `output` that must not reach a terminal, XML or HTML unescaped, each once.
 ///
-/// Line feeds are not among them: they are how output is made of lines.
+/// Line feeds are allowed: they separate lines.
 pub fn dangers(output: &str) -> Vec<char> {
     let mut found: Vec<char> = output.chars().filter(|it| is_dangerous(*it)).collect();
     found.sort_unstable();
@@ -160,7 +160,7 @@ pub fn dangers(output: &str) -> Vec<char> {
 fn is_dangerous(character: char) -> bool {
     match character {
         '\n' => false,
-        // Bidi marks only hint at a direction; embeddings, overrides and isolates impose one.
+        // Bidi marks only suggest a direction; embeddings, overrides and isolates force one.
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
         _ => character.is_control(),
     }

@@ -1,31 +1,31 @@
-//! A person at a terminal: the terminal is one of `script`. They see each question before they answer it,
-//! as the program demands.
+//! A simulated person at a terminal, which the program `script` provides. The person waits for each
+//! question before answering it, as the program demands.
 
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// How a question ends that waits for an answer.
+/// How a question that waits for an answer ends.
 const QUESTIONS: [&str; 2] = ["[y/N] ", "? "];
 
-/// Somebody at a terminal in which a command runs.
+/// A person at a terminal in which a command runs.
 pub struct Person {
     script: Child,
     keys: Option<ChildStdin>,
     screen: ChildStdout,
-    /// All that stood on the screen so far.
+    /// Everything that was on the screen so far.
     pub seen: String,
     /// How much of it was there at the last key.
     answered: usize,
 }
 
 impl Person {
-    /// Somebody who calls this in the shell of a terminal, with the environment of `like`.
+    /// A person who runs this line in the shell of a terminal, with the environment of `like`.
     ///
     /// # Panics
     ///
-    /// If there is no `script`, which util-linux has.
+    /// If there is no `script`, which is part of util-linux.
     pub fn calls(like: &Command, line: &str) -> Self {
         let mut command = Command::new("script");
         command.args(["-q", "-e", "-c", line, "/dev/null"]).env_clear();
@@ -44,13 +44,14 @@ impl Person {
         Self { script, keys, screen, seen: String::new(), answered: 0 }
     }
 
-    /// Waits until a question stands on the screen; says whether one came before the end.
+    /// Waits until a question is on the screen. Returns whether one came before the command ended.
     pub fn sees_question(&mut self) -> bool {
         let is_asked = |new: &str| QUESTIONS.iter().any(|it| new.ends_with(it));
         self.sees(|new| is_asked(new))
     }
 
-    /// Waits until what came since the last key is so; says whether that came before the end.
+    /// Waits until the output since the last key fulfils `is_so`. Returns whether it did before the
+    /// command ended.
     pub fn sees(&mut self, is_so: impl Fn(&str) -> bool) -> bool {
         let mut piece = [0; 4096];
         loop {
@@ -67,7 +68,7 @@ impl Person {
         }
     }
 
-    /// Presses keys, whether or not anything was asked.
+    /// Types keys, whether or not there is a question.
     pub fn types(&mut self, keys: &str) {
         self.answered = self.seen.len();
         if let Some(pipe) = &mut self.keys {
@@ -75,13 +76,13 @@ impl Person {
         }
     }
 
-    /// Goes away: the terminal is closed, and what runs in it is hung up. Says whether it still ran.
+    /// Closes the terminal, which hangs up the command in it. Returns whether it was still running.
     pub fn is_killed(mut self) -> bool {
         self.script.kill().ok();
         self.script.wait().expect("it is our child").signal() == Some(9)
     }
 
-    /// Waits for the end, and answers nothing more.
+    /// Waits for the end, without answering anything more.
     pub fn ends(mut self) -> (i32, String) {
         drop(self.keys.take());
         self.sees(|_| false);

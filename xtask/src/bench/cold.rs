@@ -1,6 +1,7 @@
-//! Cold start: one call of `add`, `list` of a hundred items, and `done`.
+//! Cold start: one call of `add`, of `list` with a hundred items, and of `done`.
 //!
-//! Ours runs beside taskwarrior where it is installed. Every call starts from a fresh copy of the same files.
+//! Punchlist is compared with taskwarrior, if it is installed. Every call starts with a fresh copy
+//! of the same files.
 
 use std::fmt;
 use std::fs;
@@ -13,14 +14,14 @@ use super::table::{millions, milliseconds, table, times};
 use crate::print::{say, warn};
 use crate::workspace::cargo;
 
-/// How many items the plan has. The first half is done: a plan has a limit of open ones.
+/// The number of items. The first half is completed, because open items are limited.
 const ITEMS: usize = 100;
 const DONE: usize = 50;
 
-/// Time of taskwarrior against ours, in hundredths.
+/// The goal: taskwarrior's time divided by Punchlist's, in hundredths.
 const GOAL_TASKWARRIOR: u128 = 250;
 
-/// How often instructions are counted: they repeat within a few per cent.
+/// How often instructions are counted. The counts differ by a few per cent.
 const COUNTS: usize = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,21 +46,21 @@ impl fmt::Display for Op {
 }
 
 const NEW_TITLE: &str = "Write the parser tests";
-/// An open item, well inside the list.
+/// An open item in the middle of the list.
 const OPEN_ITEM: &str = "75";
 
-/// A program under measurement.
+/// A program that is measured.
 struct Contender {
     name: &'static str,
-    /// The files that each call starts from a copy of.
+    /// The files that are copied for each call.
     seed: PathBuf,
-    /// Where the copy is put. The same place every time, since its path may be part of the data.
+    /// Where the copy is. Always the same path, because the path may be part of the data.
     place: PathBuf,
     call: Box<dyn Fn(Op) -> Command>,
 }
 
 impl Contender {
-    /// A call that is ready to run.
+    /// The command of a call, with a fresh copy of the files.
     fn ready(&self, op: Op) -> Result<Command, String> {
         let failed = |error| format!("the copy for {} failed: {error}", self.name);
         copy_fresh(&self.seed, &self.place).map_err(failed)?;
@@ -67,7 +68,7 @@ impl Contender {
     }
 }
 
-/// What the calls of one contender cost.
+/// What the calls of one program cost.
 struct Cost {
     instructions: Option<u64>,
     time: Duration,
@@ -78,7 +79,7 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
     let ours = build(&["--workspace", "--bin", "punchlist"])?;
     let scratch = Scratch::new()?;
     seed(&scratch, &ours)?;
-    // taskwarrior does not wait for the disk, so ours is shown without waiting too.
+    // taskwarrior does not sync to disk, so Punchlist is also measured without syncing.
     let lax = contender_ours(&scratch, &ours, "normal", &["-c", "store.durability=normal"]);
     let ours = contender_ours(&scratch, &ours, "punchlist", &[]);
     let mut contenders = vec![ours, lax];
@@ -102,7 +103,7 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// A directory that is removed in the end.
+/// A directory that is removed at the end.
 pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
@@ -120,12 +121,12 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed now, the system's cleaning of temporary files will.
+        // If this fails, the system cleans its temporary directory later.
         drop(fs::remove_dir_all(&self.0));
     }
 }
 
-/// Builds a program as it is released and gives its path.
+/// Builds a program with the release profile and returns its path.
 pub(super) fn build(what: &[&str]) -> Result<PathBuf, String> {
     let mut command = cargo();
     command.args(["build", "--release", "--locked"]);
@@ -148,7 +149,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
     rest.split_once('"').map(|(path, _)| PathBuf::from(path))
 }
 
-/// Our program, seeing nothing of the user's own files.
+/// Punchlist, without access to the user's own files.
 pub(super) fn our_command(binary: &Path, scratch: &Scratch, database: &Path) -> Command {
     let mut command = Command::new(binary);
     let home = scratch.join("home");
@@ -163,9 +164,9 @@ pub(super) fn our_command(binary: &Path, scratch: &Scratch, database: &Path) -> 
 
 pub(super) const DATABASE: &str = "plans.db";
 
-/// Makes the database that every call starts from.
+/// Creates the database that every call starts with.
 fn seed(scratch: &Scratch, ours: &Path) -> Result<(), String> {
-    // A project as people have it: a repository.
+    // A repository, as most projects are.
     let git = scratch.join("project/.git");
     fs::create_dir_all(&git).map_err(|error| format!("{}: {error}", git.display()))?;
     let head = git.join("HEAD");
@@ -178,11 +179,11 @@ fn seed(scratch: &Scratch, ours: &Path) -> Result<(), String> {
     output(our_command(ours, scratch, &database).arg("add").args((1..ITEMS).map(title)))?;
     let done = (1..=DONE).map(|n| n.to_string());
     output(our_command(ours, scratch, &database).arg("done").args(done))?;
-    // One more change, because a WAL that exists is what a call nearly always meets.
+    // One more change, so that there is a WAL, as nearly always in practice.
     output(our_command(ours, scratch, &database).arg("add").arg(title(ITEMS))).map(drop)
 }
 
-/// Our program, with options before the verb's own.
+/// Punchlist with these global options.
 fn contender_ours(
     scratch: &Scratch,
     binary: &Path,
@@ -205,7 +206,7 @@ fn contender_ours(
     Contender { name, seed: scratch.join("seed"), place, call: Box::new(call) }
 }
 
-/// A command with the same program, surroundings and arguments.
+/// A copy of a command, with program, environment and arguments.
 fn clone(command: &Command) -> Command {
     let mut copy = Command::new(command.get_program());
     copy.env_clear().args(command.get_args());
@@ -216,7 +217,7 @@ fn clone(command: &Command) -> Command {
     copy
 }
 
-/// taskwarrior with files of its own and the same hundred tasks, or why not.
+/// taskwarrior with its own files and the same hundred tasks, or why it cannot be measured.
 fn taskwarrior(scratch: &Scratch) -> Result<Contender, String> {
     let (seed, place) = (scratch.join("task-seed"), scratch.join("task"));
     let home = scratch.join("home");
@@ -254,7 +255,7 @@ fn taskwarrior(scratch: &Scratch) -> Result<Contender, String> {
     Ok(Contender { name: "taskwarrior", seed, place, call: Box::new(call) })
 }
 
-/// The costs of each contender, by call.
+/// The costs of each program, by call.
 fn measure(
     contenders: &[Contender],
     counts: usize,
@@ -270,7 +271,7 @@ fn measure(
                 counted.push(instructions(&contender.ready(op)?)?);
             }
         }
-        // In turn, so that whatever else the machine does meets all of them alike.
+        // Alternating, so that other load on the machine affects all programs equally.
         for _ in 0..rounds {
             for (contender, timed) in contenders.iter().zip(&mut timed) {
                 timed.push(time(&mut contender.ready(op)?)?);
@@ -328,7 +329,8 @@ fn report(contenders: &[Contender], costs: &[Vec<Cost>], rounds: usize) -> Strin
     parts.join("\n\n")
 }
 
-/// How many hundredths of our time another takes, rounded down: a goal just missed is seen as missed.
+/// How much faster Punchlist is, in hundredths, rounded down so that a missed goal is not shown as
+/// met.
 fn faster(ours: Duration, other: Duration) -> u128 {
     other.as_nanos() * 100 / ours.as_nanos().max(1)
 }

@@ -1,6 +1,6 @@
-//! One hook of an agent, cold, in a store that a hundred sessions have left their plans in.
+//! One cold call of a hook, in a store with the plans of a hundred sessions.
 //!
-//! What a user notices of it is the time that the agent waits.
+//! A user notices the time that the agent waits for it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use super::measure::{can_count, copy_fresh, instructions_from, median, output_fr
 use super::table::{millions, milliseconds, table};
 use crate::print::{say, warn};
 
-/// How many sessions have left a plan.
+/// The number of sessions with a plan.
 const PLANS: usize = 100;
-/// How many tasks the measured session has, all of them open.
+/// The number of tasks of the measured session, all open.
 const TASKS: usize = 20;
-/// Of a hundred hooks one may take longer, on an idle machine.
+/// The goal for 99 of 100 hooks on an idle machine.
 const GOAL: Duration = Duration::from_millis(15);
 /// How often instructions are counted.
 const COUNTS: usize = 3;
 
-/// A hook that is measured.
+/// A measured hook event.
 struct Case {
     name: &'static str,
     event: String,
@@ -99,7 +99,7 @@ fn hook(ours: &Path, scratch: &Scratch, database: &Path) -> Command {
     command
 }
 
-/// Makes the store that every call starts from a copy of.
+/// Creates the store that is copied for every call.
 fn seed(scratch: &Scratch, ours: &Path) -> Result<(), String> {
     let failed = |error: std::io::Error| error.to_string();
     for directory in ["project/.git", "home", "seed"] {
@@ -173,7 +173,7 @@ fn measure(
     Ok(row)
 }
 
-/// Whether a hook ended before it was done, so that what was counted is less than the whole.
+/// Whether a hook reached its own timeout, so that the counted instructions are incomplete.
 fn gave_up(scratch: &Scratch) -> bool {
     let failures = scratch.join("home/.local/share/punchlist/hook-failures.jsonl");
     fs::read_to_string(failures).is_ok_and(|it| it.contains("no answer within"))

@@ -1,7 +1,7 @@
-//! The MCP server over pipes, beside the least that such a server can do with a database.
+//! The MCP server over pipes, compared with a minimal server that uses a database.
 //!
-//! Both are built from the same library and spoken to in turn, in one run, one call in flight. Other
-//! lists are in `mcp_peers`.
+//! Both use the same protocol library. They are called alternately, one call at a time. Servers of
+//! other lists are in `mcp_peers`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,18 +16,18 @@ use super::measure::{can_count, collected, median, on_one_processor};
 use super::table::{hundredths, megabytes, short_time, table, times};
 use crate::print::{say, warn};
 
-/// Calls of one block; blocks of both servers alternate.
+/// Calls per block; blocks of both servers alternate.
 const BLOCK: usize = 100;
 
-/// How long nothing is asked before each block. While calls follow each other, the system leaves a client and
-/// its server where they are, on one processor or apart, which makes a difference of more than a call; so
-/// that chance is given anew to each block and not once to each server.
+/// The pause before each block. While calls follow each other, the system keeps client and server
+/// on one processor or on two, and that makes more difference than a call. After a pause it decides
+/// again, so no server is always lucky.
 const REST: Duration = Duration::from_millis(20);
 
-/// Calls that are counted, and as many again: what starting costs falls out.
+/// Counted calls. They are counted for N and 2 N calls, so that the cost of starting cancels out.
 const COUNTED: usize = 100;
 
-/// Items of the list that is asked for.
+/// Items in the list that is read.
 const LISTED: usize = 20;
 
 const ABOUT: &str = "\
@@ -41,7 +41,7 @@ Not measured:
   what other lists keep of what they acknowledge: `cargo xtask bench peers`
   clients that hand over sockets instead of pipes, as some do";
 
-/// Who is measured.
+/// The measured servers.
 #[derive(Clone, Copy)]
 enum Who {
     Ours,
@@ -56,14 +56,14 @@ struct Programs {
 }
 
 impl Programs {
-    /// The server on a database of its own in `place`.
+    /// The server with its own database in `place`.
     fn command(&self, who: Who, place: &Path) -> Command {
         match who {
             Who::Ours => {
                 let mut command = Command::new(&self.ours);
                 command.arg("mcp").arg("--db").arg(place.join("ours.db")).arg("-C").arg(place);
                 command.args(["-c", "store.durability=normal", "-c", "limits.open_items=1000000"]);
-                // One session, so that a second server finds the first one's plan.
+                // One session id, so that a second server finds the plan of the first.
                 command.env("CLAUDE_CODE_SESSION_ID", "bench").env("HOME", place);
                 command
             }
@@ -125,7 +125,7 @@ fn row(name: &str, [ours, baseline]: [Duration; 2], goal: &str) -> Vec<String> {
     vec![name.to_owned(), short_time(ours), short_time(baseline), ratio, goal.to_owned()]
 }
 
-/// The median of a create, and the memory that the servers have then, in kilobytes.
+/// The median time of a create, and the memory of the servers afterwards, in kilobytes.
 fn creates(
     programs: &Programs,
     scratch: &Scratch,
@@ -138,14 +138,14 @@ fn creates(
     Ok((medians, resident))
 }
 
-/// The median of a list of twenty.
+/// The median time of listing twenty items.
 fn lists(programs: &Programs, scratch: &Scratch, rounds: usize) -> Result<[Duration; 2], String> {
     let place = fresh(scratch)?;
     let mut servers = both(|who| filled(programs, who, &place))?;
     in_turn(&mut servers, rounds, Server::list)
 }
 
-/// The medians of a call, asked of both in turn, a block each.
+/// The median times of a call of both servers, in alternating blocks.
 fn in_turn(
     servers: &mut [Server; 2],
     rounds: usize,
@@ -163,7 +163,7 @@ fn in_turn(
     Ok(taken.map(|it| median(&it).unwrap_or_default()))
 }
 
-/// The median from the start of a server on a store that is there to its first list.
+/// The median time from starting a server with an existing store to its first list.
 fn starts(programs: &Programs, scratch: &Scratch, rounds: usize) -> Result<[Duration; 2], String> {
     let place = fresh(scratch)?;
     for who in BOTH {
@@ -213,7 +213,7 @@ fn under_valgrind(command: &Command) -> Command {
     counted
 }
 
-/// A server with twenty items.
+/// A server whose list has twenty items.
 fn filled(programs: &Programs, who: Who, place: &Path) -> Result<Server, String> {
     let mut server = Server::start(programs.command(who, place))?;
     for _ in 0..LISTED {
@@ -230,7 +230,7 @@ fn fresh(scratch: &Scratch) -> Result<PathBuf, String> {
     Ok(place)
 }
 
-/// A server, and this side of it.
+/// A running server, and the client's side of it.
 struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -240,7 +240,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts a server and does with it what a client does first.
+    /// Starts a server and initialises the protocol.
     fn start(mut command: Command) -> Result<Self, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
@@ -263,7 +263,7 @@ impl Server {
         stdin.write_all(format!("{message}\n").as_bytes()).map_err(|error| error.to_string())
     }
 
-    /// Sends a request and waits for its answer; how long that took.
+    /// Sends a request and waits for the response; returns the time.
     fn ask(&mut self, method: &str, params: &str) -> Result<Duration, String> {
         self.last += 1;
         let id = self.last;
@@ -299,7 +299,7 @@ impl Server {
         self.ask("tools/call", r#"{"name":"list_todo","arguments":{}}"#)
     }
 
-    /// Kilobytes in memory.
+    /// The memory in kilobytes.
     fn resident(&self) -> Result<u64, String> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
@@ -308,7 +308,7 @@ impl Server {
         number.ok_or_else(|| format!("{path} says nothing of memory"))
     }
 
-    /// Ends the server; what it wrote on stderr.
+    /// Ends the server; returns its stderr.
     fn end(mut self) -> Result<String, String> {
         drop(self.stdin.take());
         let mut said = String::new();
@@ -326,7 +326,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // One that has ended is as good.
+        // The process may have ended already.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,7 +1,8 @@
-//! The MCP server beside those of other lists: one call at a time, each by the same client.
+//! The MCP server compared with those of other to-do lists: one call at a time, with the same
+//! client.
 //!
-//! Every round starts each server anew on an empty list, fills it, starts it again on what is there and
-//! adds more; rounds of all of them alternate.
+//! Every round starts each server with an empty list, fills it, starts it again with the filled
+//! list and adds more. Rounds of all servers alternate.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,11 +13,11 @@ use super::peers::{Contender, driver, others};
 use super::table::{as_often, megabytes, short_time, table};
 use crate::print::{say, warn};
 
-/// How many tasks a list gets first, how often it is listed, and how many more go before those that
-/// are timed.
+/// How many tasks a list gets first, how often it is read, and how many creates are made before the
+/// timed ones.
 const TASKS: usize = 20;
 
-/// How often each server is started: some take seconds.
+/// How often each server is started. Some take seconds.
 const ROUNDS: usize = 5;
 
 const ABOUT: &str = "\
@@ -25,12 +26,12 @@ of the others is the quickest in that column. Creates are timed in a new list, t
 three hundred in three seconds when the list has forty, the server has been asked for twenty and nothing has
 happened for a while: left to the system, and with client and server on one processor.";
 
-/// What was measured of one server.
+/// The measurements of one server.
 #[derive(Default)]
 struct Taken {
     first: Vec<Duration>,
     create: Vec<Duration>,
-    /// Creates on one processor.
+    /// Times of creates with client and server on one processor.
     pinned: Vec<Duration>,
     list: Vec<Duration>,
     start: Vec<Duration>,
@@ -39,7 +40,7 @@ struct Taken {
 }
 
 impl Taken {
-    /// Adds what the client printed: lines of a name and a number.
+    /// Adds the client's output: lines with a name and a number.
     fn add(&mut self, said: &str) {
         for (name, number) in said.lines().filter_map(|line| line.split_once(' ')) {
             let Ok(number) = number.parse() else { continue };
@@ -54,7 +55,7 @@ impl Taken {
         }
     }
 
-    /// Adds what the client printed on one processor.
+    /// Adds the client's output of a run on one processor.
     fn add_pinned(&mut self, said: &str) {
         let mut taken = Self::default();
         taken.add(said);
@@ -69,7 +70,7 @@ impl Taken {
     }
 }
 
-/// Measures `ours` and all others that can be had, and prints how they compare.
+/// Measures `ours` and all available others, and prints a comparison.
 pub(super) fn run(ours: &Path, scratch: &Scratch) -> Result<(), String> {
     let driver = driver()?;
     let (peers, mut missing) = others();

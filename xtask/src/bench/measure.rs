@@ -1,4 +1,4 @@
-//! What a call of a program costs: its instructions, and its time.
+//! Measures a call of a program: its instructions and its time.
 
 use std::fs;
 use std::io;
@@ -6,16 +6,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Whether instructions can be counted here.
+/// Whether instructions can be counted on this machine.
 pub(super) fn can_count() -> bool {
     let mut command = Command::new("valgrind");
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Does something while this process, and what it starts, keep to one processor: what two programs say
-/// to each other is then not a measure of how fast the system wakes a processor that sleeps. `None`
-/// where that cannot be had.
+/// Runs `work` with this process and its children on one processor, so that the time to wake a
+/// sleeping processor is not measured. `None` if that is not possible.
 pub(super) fn on_one_processor<T>(work: impl FnOnce() -> T) -> Option<T> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let all = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?.trim();
@@ -24,12 +23,12 @@ pub(super) fn on_one_processor<T>(work: impl FnOnce() -> T) -> Option<T> {
         return None;
     }
     let done = work();
-    // What comes after would be slower, not wrong.
+    // If this fails, later measurements are slower but not wrong.
     keep_to(all);
     Some(done)
 }
 
-/// Keeps this process to some processors; whether that worked.
+/// Restricts this process to some processors; returns whether that worked.
 fn keep_to(processors: &str) -> bool {
     let pid = std::process::id().to_string();
     let mut command = Command::new("taskset");
@@ -38,19 +37,19 @@ fn keep_to(processors: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// What a call reads that is given nothing.
+/// The stdin of a call without input.
 const NOTHING: &str = "/dev/null";
 
 fn input(path: &Path) -> Result<Stdio, String> {
     fs::File::open(path).map(Stdio::from).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// How many instructions a call executes outside the kernel.
+/// The number of instructions that a call executes outside the kernel.
 pub(super) fn instructions(command: &Command) -> Result<u64, String> {
     instructions_from(command, Path::new(NOTHING))
 }
 
-/// The same for a call that reads a file.
+/// Like [`instructions`], with a file as stdin.
 pub(super) fn instructions_from(command: &Command, stdin: &Path) -> Result<u64, String> {
     let mut counted = Command::new("valgrind");
     counted.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
@@ -78,12 +77,12 @@ pub(super) fn collected(report: &str) -> Option<u64> {
     report.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
 }
 
-/// How long a call takes from its start to its end.
+/// The time from the start to the end of a call.
 pub(super) fn time(command: &mut Command) -> Result<Duration, String> {
     time_from(command, Path::new(NOTHING))
 }
 
-/// The same for a call that reads a file.
+/// Like [`time`], with a file as stdin.
 pub(super) fn time_from(command: &mut Command, stdin: &Path) -> Result<Duration, String> {
     command.stdin(input(stdin)?).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
@@ -92,12 +91,12 @@ pub(super) fn time_from(command: &mut Command, stdin: &Path) -> Result<Duration,
     if status.success() { Ok(took) } else { Err(format!("{command:?} ended with {status}")) }
 }
 
-/// What a call prints; an error unless it succeeds.
+/// The stdout of a call; an error unless it succeeds.
 pub(super) fn output(command: &mut Command) -> Result<String, String> {
     output_from(command, Path::new(NOTHING))
 }
 
-/// The same for a call that reads a file.
+/// Like [`output`], with a file as stdin.
 pub(super) fn output_from(command: &mut Command, stdin: &Path) -> Result<String, String> {
     let output = command
         .stdin(input(stdin)?)
@@ -110,14 +109,14 @@ pub(super) fn output_from(command: &mut Command, stdin: &Path) -> Result<String,
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The middle one of several values; of an even number, the lower of the two in the middle.
+/// The median; of an even number of values, the lower one of the middle two.
 pub(super) fn median<T: Ord + Copy>(values: &[T]) -> Option<T> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     sorted.get(sorted.len().checked_sub(1)? / 2).copied()
 }
 
-/// Puts a fresh copy of a directory at `to`.
+/// Replaces `to` by a copy of a directory.
 pub(super) fn copy_fresh(from: &Path, to: &Path) -> io::Result<()> {
     match fs::remove_dir_all(to) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),

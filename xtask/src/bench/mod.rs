@@ -1,7 +1,7 @@
-//! Benchmarks: what we measure beside a baseline, in one run, on this machine.
+//! Benchmarks: Punchlist and a baseline, measured in the same run on this machine.
 //!
-//! A benchmark is never a test: it prints ratios and goals and fails only if it could not measure.
-//! It builds its own baseline, and says in words what it did not measure.
+//! A benchmark is not a test: it prints ratios and goals, and fails only if it could not measure.
+//! It builds its own baseline, and says what it did not measure.
 
 mod cold;
 mod hook;
@@ -20,11 +20,11 @@ use crate::Failure;
 
 /// One benchmark.
 pub(crate) struct Bench {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What it measures, in a line.
+    /// What it measures, in one line.
     pub(crate) about: &'static str,
-    /// How many rounds it has, unless told otherwise.
+    /// The default number of rounds.
     rounds: usize,
     run: fn(rounds: usize) -> Result<(), String>,
 }
@@ -81,7 +81,7 @@ pub(crate) const BENCHES: &[Bench] = &[
     },
 ];
 
-/// How often each call's time is taken. Odd, so that the median is one.
+/// How often each call is timed. Odd, so that the median is one of the values.
 const ROUNDS: usize = 31;
 
 /// Runs one benchmark.
@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         let message = format!("there is no benchmark {name:?}; there is: {}", names());
         return Err(Failure::Usage(message));
     };
-    (bench.run)(rounds.unwrap_or(bench.rounds)).map_err(Failure::Chore)
+    (bench.run)(rounds.unwrap_or(bench.rounds)).map_err(Failure::Failed)
 }
 
 fn names() -> String {

@@ -1,8 +1,9 @@
-//! What other lists keep of what they acknowledge, when several processes add at once.
+//! How many acknowledged additions other to-do lists lose when several processes add at once.
 //!
-//! Peers are installed by npm at fixed versions under the target directory, their install scripts
-//! left alone, and run without a network and with an empty home. One that cannot be installed, or
-//! run so, is passed over by name. `crates/store/examples/peer_load` does the talking and counting.
+//! npm installs these peers at fixed versions under the target directory, without running their
+//! install scripts. They run without a network and with an empty home. A peer that cannot be
+//! installed or run in this way is skipped with a message. `crates/store/examples/peer_load` is the
+//! client that adds and counts.
 
 use std::fmt;
 use std::fs;
@@ -16,7 +17,7 @@ use super::table::table;
 use crate::print::{say, warn};
 use crate::workspace::root;
 
-/// A list that npm has.
+/// A to-do list from npm.
 struct Peer {
     name: &'static str,
     package: &'static str,
@@ -34,14 +35,14 @@ const PEERS: &[Peer] = &[
     },
 ];
 
-/// Processes, adds of each, and how many of them at once.
+/// The number of processes, of additions per process, and of additions at once.
 struct Load {
     processes: u32,
     count: u32,
     in_flight: u32,
 }
 
-/// The first is the control: who loses there was not spoken to rightly.
+/// The first load is the control: a peer that loses items there was called wrongly.
 const LOADS: &[Load] = &[
     Load { processes: 1, count: 40, in_flight: 1 },
     Load { processes: 1, count: 40, in_flight: 16 },
@@ -49,9 +50,9 @@ const LOADS: &[Load] = &[
     Load { processes: 4, count: 25, in_flight: 16 },
 ];
 
-/// The longest that npm may take for one peer.
+/// The timeout of npm for one peer.
 const INSTALL: Duration = Duration::from_secs(15 * 60);
-/// The longest that one load may take.
+/// The timeout of one load.
 const MEASURE: Duration = Duration::from_secs(5 * 60);
 
 const ABOUT: &str = "\
@@ -109,7 +110,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// Builds the program that speaks to the peers.
+/// Builds the client.
 pub(super) fn driver() -> Result<PathBuf, String> {
     warn("building the program that speaks to other lists");
     build(&["--workspace", "--example", "peer_load"])
@@ -137,17 +138,17 @@ pub(super) fn others() -> (Vec<Contender>, Vec<String>) {
     (contenders, missing)
 }
 
-/// Somebody who is measured.
+/// A measured list.
 pub(super) struct Contender {
     pub(super) name: String,
     peer: &'static str,
     installed: PathBuf,
-    /// What comes before a command, so that it sees no network.
+    /// The words before a command that take the network away.
     jail: Vec<String>,
 }
 
 impl Contender {
-    /// Ours, in one of its forms.
+    /// Punchlist, in one of its forms.
     pub(super) fn ours(name: &str, peer: &'static str, installed: PathBuf) -> Self {
         Self { name: name.to_owned(), peer, installed, jail: Vec::new() }
     }
@@ -160,7 +161,7 @@ impl Contender {
         }
     }
 
-    /// What the program that speaks to it says, in an empty directory and with an empty home.
+    /// The client's output, in an empty directory and with an empty home.
     pub(super) fn drive(
         &self,
         driver: &Path,
@@ -190,17 +191,17 @@ impl Contender {
     }
 }
 
-/// What came of one load.
+/// The result of one load.
 #[derive(Default, PartialEq, Debug)]
 struct Kept {
     acknowledged: Option<u32>,
-    /// How many are there, and with how many different ids.
+    /// How many items are stored, and how many different ids they have.
     stored: Option<(u32, u32)>,
     odd: Option<String>,
 }
 
 impl Kept {
-    /// From lines of a name and a value.
+    /// Parses lines with a name and a value.
     fn parse(said: &str) -> Self {
         let value = |wanted: &str| {
             let named = said.lines().filter_map(|it| it.split_once(' '));
@@ -230,10 +231,11 @@ impl fmt::Display for Kept {
     }
 }
 
-/// The words that take the network from a command, and end all that it started when it ends.
+/// The words before a command that take the network away, and that end all its children when it
+/// ends.
 fn jail() -> Result<Vec<String>, String> {
     let apart = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
-    // Without the right to do so, it works where users may have namespaces of their own.
+    // As root; otherwise in a user namespace, where the system allows it.
     for rights in [&[][..], &["--user", "--map-root-user"][..]] {
         let mut command = Command::new("unshare");
         command.args(rights).args(apart).arg("true");
@@ -246,7 +248,7 @@ fn jail() -> Result<Vec<String>, String> {
     Err("nothing foreign is run with a network, and `unshare` cannot take it away here".to_owned())
 }
 
-/// Installs a peer unless it is there, and says where.
+/// Installs a peer unless it is installed; returns its path.
 fn install(peer: &Peer) -> Result<PathBuf, String> {
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
@@ -265,7 +267,7 @@ fn install(peer: &Peer) -> Result<PathBuf, String> {
     if manifest.exists() { Ok(directory) } else { Err("npm did not install it".to_owned()) }
 }
 
-/// What a command prints, unless it fails or takes too long; then it is ended.
+/// The stdout of a command; after the timeout it is killed.
 fn bounded(command: &mut Command, longest: Duration) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -280,7 +282,7 @@ fn bounded(command: &mut Command, longest: Duration) -> Result<String, String> {
             Ok(Some(status)) => break status,
             Ok(None) if began.elapsed() < longest => thread::sleep(Duration::from_millis(20)),
             Ok(None) => {
-                // One that has ended meanwhile is as good.
+                // The process may have ended meanwhile.
                 drop(child.kill());
                 drop(child.wait());
                 return Err(format!("{name} took longer than {} s", longest.as_secs()));
@@ -328,7 +330,7 @@ mod tests {
     #[test]
     fn what_takes_too_long_is_ended() {
         let mut forever = Command::new("cat");
-        // What it reads never ends.
+        // Its input never ends.
         let error = bounded(forever.arg("/dev/zero").stdout(Stdio::null()), Duration::ZERO);
         assert_eq!(error, Err("cat took longer than 0 s".to_owned()));
     }

@@ -1,8 +1,8 @@
-//! A plan of a thousand steps that do nothing, worked off two at a time.
+//! A run of a plan file with a thousand empty steps, two at a time.
 //!
-//! Beside it GNU make does the same thousand commands two at a time, and a plain file is written and
-//! waited for as often as a run must at least: once for every step that ends, because what is not on the
-//! disk by then would be done again after a crash. The two are added up: make remembers nothing.
+//! The baseline is GNU make with the same thousand commands, two at a time, plus the time of
+//! writing and syncing a file once per step. A run must sync at least once per step, otherwise it
+//! would repeat the step after a crash. make stores nothing, so the two times are added.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
@@ -18,9 +18,9 @@ use crate::print::{say, warn};
 
 const STEPS: usize = 1_000;
 const JOBS: &str = "2";
-/// What one step writes at least: a record of its end, as large as a small page.
+/// The least that one step writes: a record of its end, the size of a small page.
 const RECORD: usize = 2_048;
-/// Against make and its writes, in hundredths.
+/// The goal: the time compared with make and its writes, in hundredths.
 const GOAL: u128 = 150;
 const STRETCH: u128 = 120;
 
@@ -81,11 +81,11 @@ fn plan() -> String {
 fn makefile() -> String {
     let names: Vec<String> = (1..=STEPS).map(|n| format!("step{n}")).collect();
     let names = names.join(" ");
-    // A shell for each, as ours has: make would start a plain command without one.
+    // Each command uses a shell, as in Punchlist; make would start a simple command without one.
     format!("all: {names}\n.PHONY: all {names}\n{names}:\n\t@true; :\n")
 }
 
-/// How long so many records take to be on the disk, one after the other.
+/// The time to write and sync this many records, one after the other.
 fn writes(path: &Path) -> std::io::Result<Duration> {
     let record = vec![b'x'; RECORD];
     let began = Instant::now();

@@ -1,8 +1,8 @@
-//! The scheduler: a random graph of calls that do nothing, through machine and driver, beside one tokio
-//! task per node; and processes under the guardian beside processes that nobody guards.
+//! The scheduler: a random graph of empty calls, compared with one tokio task per node; and
+//! processes under the guardian, compared with processes without it.
 //!
-//! `crates/sched/examples/sched_bench` does the measuring in one process and one thread, both ways in
-//! turn; here its figures are put beside the goals.
+//! `crates/sched/examples/sched_bench` measures both alternately, in one process and one thread.
+//! This file compares its figures with the goals.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,18 +13,18 @@ use super::measure::{median, output};
 use super::table::{hundredths, megabytes, table, times};
 use crate::print::{say, warn};
 
-/// How many calls there are.
+/// The number of calls.
 const CALLS: u32 = 100_000;
-/// How many may run at once: as many as there are, and as few as a machine has cores.
+/// How many calls may run at once: no limit, and the number of cores of a small machine.
 const ROOMS: [(&str, &str); 2] = [("4294967295", "no limit"), ("8", "8 at once")];
 
-/// How often a whole plan is worked off beside make.
+/// How often a whole plan file is run.
 const RUNS: usize = 5;
 /// How many processes are started, and how many at once.
 const PROCESSES: u32 = 1_000;
 const JOBS: &str = "2";
 
-/// The goal in hundredths.
+/// The goal: the time compared with tokio tasks, in hundredths.
 const GOAL: u128 = 300;
 
 const NOT_MEASURED: &str = "\
@@ -67,7 +67,7 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
     super::run::run(RUNS)
 }
 
-/// What the guardian adds to a process. There is no goal for it alone.
+/// What the guardian adds to a process. There is no goal for it.
 fn processes(figures: &Figures) -> Result<String, String> {
     let (guarded, bare) = (middle(figures, "guarded")?, middle(figures, "bare")?);
     let each = |it: u128| format!("{} µs", it / u128::from(PROCESSES) / 1_000);
@@ -88,8 +88,9 @@ type Figures = BTreeMap<String, Vec<u128>>;
 fn figures(text: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for line in text.lines() {
-        let (name, value) = line.split_once(' ').ok_or_else(|| format!("{line:?} is no figure"))?;
-        let value = value.parse().map_err(|_| format!("{line:?} is no figure"))?;
+        let (name, value) =
+            line.split_once(' ').ok_or_else(|| format!("{line:?} is not a figure"))?;
+        let value = value.parse().map_err(|_| format!("{line:?} is not a figure"))?;
         figures.entry(name.to_owned()).or_default().push(value);
     }
     Ok(figures)
@@ -97,7 +98,7 @@ fn figures(text: &str) -> Result<Figures, String> {
 
 fn middle(figures: &Figures, name: &str) -> Result<u128, String> {
     let found = figures.get(name).and_then(|it| median(it));
-    found.ok_or_else(|| format!("there is no figure {name}"))
+    found.ok_or_else(|| format!("there is not a figure {name}"))
 }
 
 fn heads() -> Vec<String> {

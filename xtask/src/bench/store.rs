@@ -1,8 +1,8 @@
-//! The store: four writers beside one, `next` on a large graph beside one a tenth as large, and how soon
-//! another process sees a change.
+//! The store: four writers compared with one, `next` in a large graph compared with a smaller one,
+//! and the time until another process sees a change.
 //!
-//! The measuring is done by `crates/store/examples/store_bench`; here its programs are started, and their
-//! figures put beside the goals.
+//! `crates/store/examples/store_bench` measures. This file starts it and compares its figures with
+//! the goals.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,17 +16,17 @@ use super::measure::{median, output};
 use super::table::{hundredths, milliseconds, table, times};
 use crate::print::{say, warn};
 
-/// How many writers there are at once.
+/// How many processes write at once.
 const WRITERS: usize = 4;
 /// How long they write in one round.
 const CONTEND: Duration = Duration::from_secs(2);
-/// How long a follower is left alone to see what that costs.
+/// How long a follower stays idle, to measure what that costs.
 const IDLE: Duration = Duration::from_secs(5);
-/// The sizes of the graphs, with about twice as many dependencies.
+/// The numbers of items in the graphs, with about twice as many dependencies.
 const ITEMS: u64 = 10_000;
 const ITEMS_LARGE: u64 = 100_000;
 
-/// Goals and stretches in hundredths.
+/// Goals and stretch goals in hundredths.
 const GOAL_FAIR: u128 = 1_000;
 const STRETCH_FAIR: u128 = 500;
 const GOAL_THROUGHPUT: u128 = 100;
@@ -42,7 +42,7 @@ Not measured:
   `next` and following through the program itself: these are the store's own calls
   file systems without locks or watches, where waiting is less fair and news a second late";
 
-/// What the programs say: figures by name.
+/// The programs' output: figures by name.
 type Figures = BTreeMap<String, Vec<u128>>;
 
 pub(super) fn run(rounds: usize) -> Result<(), String> {
@@ -83,17 +83,17 @@ impl Bench {
         Ok(path)
     }
 
-    /// What a program says that works in a directory of its own.
+    /// The figures of a program that runs in a directory of its own.
     fn figures(&self, name: &str, mode: &[&str], rest: &[&str]) -> Result<Figures, String> {
         let directory = self.directory(name)?;
         let mut command = Command::new(&self.program);
         let said = output(command.args(mode).arg(&directory).args(rest))?;
-        // The large ones would fill a small disk together.
+        // Removed at once, because the large databases together would fill a small disk.
         drop(fs::remove_dir_all(&directory));
         parse(&said)
     }
 
-    /// One round of writers: four and one, each time on a fresh database.
+    /// One round: four writers and one writer, each with a fresh database.
     fn round(&self) -> Result<Round, String> {
         Ok(Round { four: self.write(WRITERS)?, one: self.write(1)? })
     }
@@ -156,13 +156,13 @@ impl Writer {
     }
 }
 
-/// What writers did in one round.
+/// The result of one round of writers.
 #[derive(Clone, Copy)]
 struct Written {
     p50: u128,
     p99: u128,
     per_second: u128,
-    /// What the least lucky writer wrote, in hundredths of what the luckiest did.
+    /// The writes of the slowest writer, in hundredths of those of the fastest.
     even: u128,
 }
 
@@ -172,12 +172,12 @@ struct Round {
     one: Written,
 }
 
-/// Figures from lines of a name and a number.
+/// Parses lines with a name and a number.
 fn parse(said: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for line in said.lines() {
         let figure = line.split_once(' ').and_then(|(name, it)| Some((name, it.parse().ok()?)));
-        let (name, figure) = figure.ok_or_else(|| format!("{line:?} is no figure"))?;
+        let (name, figure) = figure.ok_or_else(|| format!("{line:?} is not a figure"))?;
         figures.entry(name.to_owned()).or_default().push(figure);
     }
     Ok(figures)
@@ -187,7 +187,7 @@ fn of<'a>(figures: &'a Figures, name: &str) -> &'a [u128] {
     figures.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// The smallest figure that so many per cent of all do not exceed.
+/// The smallest figure that is at least as large as this percentage of all figures.
 fn quantile(figures: &[u128], percent: usize) -> u128 {
     let mut sorted = figures.to_vec();
     sorted.sort_unstable();
@@ -199,7 +199,7 @@ fn middle(figures: &[u128]) -> u128 {
     median(figures).unwrap_or_default()
 }
 
-/// `12.3 µs`, or milliseconds from ten of them on.
+/// `12.3 µs`; milliseconds from 10 ms on.
 fn duration(nanos: u128) -> String {
     if nanos >= 10_000_000 {
         return milliseconds(Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)));
@@ -244,7 +244,7 @@ fn contention(rounds: &[Round]) -> String {
     )
 }
 
-/// What is told of the next item: in words, and the figure's name.
+/// The measured uses of the next item: the words for people, and the figure's name.
 const NEXT: [(&str, &str); 2] = [("shown", "read"), ("taken", "claim")];
 
 fn ready(small: &Figures, large: &Figures) -> String {
@@ -309,8 +309,8 @@ mod tests {
         let figures = parse("ours 3\nraw 2\nours 5\n").unwrap();
         assert_eq!(of(&figures, "ours"), [3, 5]);
         assert_eq!(of(&figures, "moon"), [0_u128; 0]);
-        assert_eq!(parse("ours x").unwrap_err(), "\"ours x\" is no figure");
-        assert_eq!(parse("ours").unwrap_err(), "\"ours\" is no figure");
+        assert_eq!(parse("ours x").unwrap_err(), "\"ours x\" is not a figure");
+        assert_eq!(parse("ours").unwrap_err(), "\"ours\" is not a figure");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Reading what agents say: plan lines only beside a bare scan for lines, the whole stream of events
-//! beside sonic-rs into typed structs, and both beside jq.
+//! Reading agents' streams: only lists compared with a bare scan for line ends, all events compared
+//! with sonic-rs into typed structs, and both compared with jq.
 //!
-//! `bench/streams` does the measuring in one process, on one core, on a log that it makes itself. It is
-//! a workspace of its own: the product depends on nothing that it is compared with.
+//! `bench/streams` measures in one process, on one core, with a log that it generates. It is a
+//! separate workspace, so that the product does not depend on what it is compared with.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -13,10 +13,10 @@ use super::measure::{median, output};
 use super::table::{table, times};
 use crate::print::{say, warn};
 
-/// How long the log is, in megabytes of 2^20 bytes.
+/// The length of the log in MiB.
 const MEGABYTES: &str = "300";
 
-/// Goals in hundredths: at least so many times as fast.
+/// Goals: how many times as fast, in hundredths.
 const GOAL_LISTS: u128 = 50;
 const GOAL_ALL: u128 = 50;
 const GOAL_JQ: u128 = 500;
@@ -57,14 +57,15 @@ type Figures = BTreeMap<String, Vec<u128>>;
 fn read(text: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for line in text.lines() {
-        let (name, value) = line.split_once(' ').ok_or_else(|| format!("{line:?} is no figure"))?;
-        let value = value.parse().map_err(|_| format!("{line:?} is no figure"))?;
+        let (name, value) =
+            line.split_once(' ').ok_or_else(|| format!("{line:?} is not a figure"))?;
+        let value = value.parse().map_err(|_| format!("{line:?} is not a figure"))?;
         figures.entry(name.to_owned()).or_default().push(value);
     }
     Ok(figures)
 }
 
-/// How long jq takes to pass on what the model said, if jq is there.
+/// The time that jq needs to print what the model said, if jq is installed.
 fn jq(log: &str) -> Option<Duration> {
     let mut command = Command::new("jq");
     command.args(["-c", "select(.type==\"assistant\")", log]);
@@ -76,11 +77,11 @@ fn jq(log: &str) -> Option<Duration> {
 fn report(figures: &Figures, jq: Option<Duration>) -> Result<String, String> {
     let time = |name: &str| {
         let found = figures.get(name).and_then(|it| median(it)).filter(|it| *it > 0);
-        found.ok_or_else(|| format!("there is no figure {name}"))
+        found.ok_or_else(|| format!("there is not a figure {name}"))
     };
     let bytes = time("bytes")?;
     let speed = |micros: u128| format!("{} MB/s", bytes / micros);
-    // How many times as fast, rounded down so that a goal just missed is seen as missed.
+    // Rounded down, so that a missed goal is not shown as met.
     let ratio = |one: u128, other: u128| other * 100 / one;
     let (lines, lists, sonic, all) = (time("lines")?, time("lists")?, time("sonic")?, time("all")?);
     let jq = jq.map(|it| it.as_micros());

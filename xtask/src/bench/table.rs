@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Lines up cells: the first column to the left, the others to the right.
+/// Aligns cells: the first column to the left, the others to the right.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
@@ -31,7 +31,7 @@ pub(super) fn milliseconds(time: Duration) -> String {
     format!("{}.{:02} ms", hundredths / 100, hundredths % 100)
 }
 
-/// How many hundredths of `other` one is, rounded up so that a goal just missed is seen as missed.
+/// The ratio in hundredths, rounded up so that a missed goal is not shown as met.
 pub(super) fn hundredths(one: u128, other: u128) -> u128 {
     if other == 0 { 0 } else { (one * 100).div_ceil(other) }
 }
@@ -41,7 +41,7 @@ pub(super) fn times(hundredths: u128) -> String {
     format!("{}.{:02}×", hundredths / 100, hundredths % 100)
 }
 
-/// `58 µs`, or milliseconds from one on.
+/// `58 µs`; milliseconds from 1 ms on.
 pub(super) fn short_time(time: Duration) -> String {
     if time < Duration::from_millis(1) {
         format!("{} µs", time.as_micros())
@@ -55,7 +55,7 @@ pub(super) fn megabytes(kilobytes: u64) -> String {
     format!("{}.{} MB", kilobytes / 1024, kilobytes % 1024 * 10 / 1024)
 }
 
-/// How many times another one is, rounded down so that a goal just missed is seen as missed: `17.9×`.
+/// The ratio of `other` to `one`, rounded down so that a missed goal is not shown as met: `17.9×`.
 pub(super) fn as_often(other: Duration, one: Duration) -> String {
     let tenths = (other.as_nanos() * 10).checked_div(one.as_nanos()).unwrap_or(0);
     format!("{}.{}×", tenths / 10, tenths % 10)

@@ -1,7 +1,7 @@
-//! Watching 200 idle and 20 busy sessions: processor time, and how long it takes from an append to the screen,
-//! beside `tail -F` on the busy files, which waits for the same news and does nothing with it.
+//! Watching 200 idle and 20 busy sessions: processor time, and the time from an append to the
+//! screen. The baseline is `tail -F` on the busy files, which only waits for changes.
 //!
-//! The terminal is made by `script`. Both are told of the very same appends, so that they meet the machine in
+//! `script` provides the terminal. Both programs observe the same appends, so they are measured at
 //! the same moments.
 
 use std::fs::{self, File, OpenOptions};
@@ -22,16 +22,16 @@ use crate::print::{say, warn};
 const IDLE: usize = 200;
 const BUSY: usize = 20;
 
-/// How long processor time is counted while nothing happens.
+/// How long processor time is measured while nothing happens.
 const QUIET: Duration = Duration::from_secs(20);
 
-/// How long each busy session rests between two lines: five lines a second.
+/// The pause between two lines of a busy session: five lines per second.
 const REST: Duration = Duration::from_millis(200);
 
-/// How long until an append must be on the screen.
+/// The timeout for an append to appear on the screen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Ticks of the kernel's clock in a second, as `/proc` counts processor time.
+/// Kernel clock ticks per second, the unit of processor time in `/proc`.
 const TICKS: u128 = 100;
 
 const NOT_MEASURED: &str = "\
@@ -95,7 +95,7 @@ fn on_a_terminal(binary: &Path, scratch: &Scratch, project: &Path) -> Command {
     command
 }
 
-/// The files that are watched.
+/// The session files.
 struct Sessions {
     busy: Vec<PathBuf>,
 }
@@ -119,7 +119,7 @@ impl Sessions {
         Ok(Self { busy })
     }
 
-    /// Writes a line into each busy session now and then, until told to end.
+    /// Appends a line to each busy session at intervals, until told to stop.
     fn load(&self, is_over: Arc<AtomicBool>) -> Result<thread::JoinHandle<()>, String> {
         let mut files = Vec::new();
         for path in &self.busy {
@@ -131,7 +131,7 @@ impl Sessions {
             let rest = REST / u32::try_from(files.len()).unwrap_or(1);
             while !is_over.load(Ordering::Relaxed) {
                 for file in &mut files {
-                    // A full disk shows in what is measured.
+                    // A full disk would show in the measurements.
                     file.write_all(line.as_bytes()).ok();
                     thread::sleep(rest);
                 }
@@ -148,7 +148,7 @@ fn head(n: usize) -> String {
     )
 }
 
-/// So many lines of what an agent says.
+/// This many lines of an agent's stream.
 fn said(lines: usize) -> String {
     let text = "The parser now reads every recorded line. ".repeat(20);
     let line = format!(
@@ -158,7 +158,7 @@ fn said(lines: usize) -> String {
     line.repeat(lines)
 }
 
-/// The lines with which an agent takes a list.
+/// The lines in which an agent sets its list.
 fn plan(step: &str) -> String {
     let steps = format!(
         r#"{{\"step\":\"Begin\",\"status\":\"completed\"}},{{\"step\":\"{step}\",\"status\":\"in_progress\"}}"#
@@ -170,11 +170,11 @@ fn plan(step: &str) -> String {
     )
 }
 
-/// A program and what it prints.
+/// A program and its output.
 struct Watched {
     child: Child,
     printed: Receiver<(Instant, Vec<u8>)>,
-    /// What was printed and not looked at yet.
+    /// Output that was not searched yet.
     rest: Vec<u8>,
 }
 
@@ -195,7 +195,7 @@ impl Watched {
         Ok(Self { child, printed, rest: Vec::new() })
     }
 
-    /// When a text was printed.
+    /// The time at which a text was printed.
     fn wait_for(&mut self, text: &str, patience: Duration) -> Result<Instant, String> {
         let until = Instant::now() + patience;
         loop {
@@ -207,7 +207,7 @@ impl Watched {
                         self.rest.clear();
                         return Ok(at);
                     }
-                    // A text may be cut by the end of a piece.
+                    // The text may be split between two reads.
                     let old = self.rest.len().saturating_sub(1 << 17);
                     self.rest.drain(..old);
                 }
@@ -217,7 +217,7 @@ impl Watched {
         }
     }
 
-    /// The program that runs on the terminal.
+    /// The process inside the terminal.
     fn inner(&self) -> Result<u32, String> {
         let outer = self.child.id();
         let path = format!("/proc/{outer}/task/{outer}/children");
@@ -234,7 +234,7 @@ impl Drop for Watched {
     }
 }
 
-/// Appends lists, one after the other, and takes the time until each is seen.
+/// Appends lists one after the other, and measures the time until each is printed.
 fn measure(
     sessions: &Sessions,
     ours: &mut Watched,
@@ -265,7 +265,7 @@ fn append(path: &Path) -> Result<File, String> {
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Processor time of two programs in ticks, while something is done.
+/// Processor time of two programs in ticks, during a function.
 fn count(pids: [u32; 2], during: impl FnOnce()) -> Result<[u128; 2], String> {
     let ticks = |pid: u32| {
         let text =
@@ -277,7 +277,7 @@ fn count(pids: [u32; 2], during: impl FnOnce()) -> Result<[u128; 2], String> {
     Ok([ticks(pids[0])? - before[0], ticks(pids[1])? - before[1]])
 }
 
-/// The ticks in a line of `/proc/PID/stat`. The name in it may contain anything.
+/// The ticks in `/proc/PID/stat`. The process name in it may contain anything.
 fn processor_time(stat: &str) -> Option<u128> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u128>().ok()? + fields.get(12)?.parse::<u128>().ok()?)
@@ -289,11 +289,11 @@ fn resident(pid: u32) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Processor time in ticks, ours and the baseline's.
+/// Processor time in ticks, of Punchlist and the baseline.
 struct Costs {
     quiet: [u128; 2],
     busy: [u128; 2],
-    /// How long they were busy.
+    /// How long the busy phase took.
     took: Duration,
 }
 

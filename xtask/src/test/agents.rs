@@ -1,9 +1,9 @@
-//! The group `agents`: real agents against scripted models, without a network.
+//! The group `agents`: real agents with scripted models, without a network.
 //!
-//! Agents are installed under `target/agents` and nowhere else; the tests themselves run in a
-//! network namespace that has loopback alone, so that neither an agent nor a test can reach
-//! anybody. Each version of an agent is a run of its own of that agent's tests, and the newest of all
-//! run together in one more; what cannot be had is skipped by name.
+//! Agents are installed only under `target/agents`. The tests run in a network namespace with only
+//! loopback, so that neither an agent nor a test can reach the network. Each version of an agent
+//! runs its tests separately, and one more run has the newest versions of all agents. An agent that
+//! is not available is skipped with a message.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -18,17 +18,17 @@ use crate::workspace::cargo;
 struct Agent {
     name: &'static str,
     package: Package,
-    /// The version that was studied; the newest runs beside it.
+    /// The version that the tests were written for; the newest runs beside it.
     studied: &'static str,
-    /// Releases before that, the oldest that Punchlist works with first; run by `--full` alone.
+    /// Earlier releases, the oldest supported one first; only `--full` runs them.
     older: &'static [&'static str],
-    /// Names the program for the tests.
+    /// The environment variable with the program's path.
     variable: &'static str,
-    /// Chooses its tests among all.
+    /// The filter for its tests.
     tests: &'static [&'static str],
 }
 
-/// Where the tests are that need all agents at once.
+/// The tests that need all agents at once.
 const ALL: &str = "mixed::";
 
 const AGENTS: &[Agent] = &[
@@ -58,14 +58,14 @@ const AGENTS: &[Agent] = &[
     },
 ];
 
-/// Ways to get a network namespace: as root, and as somebody who may be root in one of their own.
+/// Ways to create a network namespace: as root, and in a user namespace.
 const ENCLOSURES: &[&[&str]] = &[&["-n"], &["-rn"]];
 
-/// Brings loopback up and becomes the command that follows.
+/// Enables loopback and then executes the command that follows.
 const WITH_LOOPBACK: &str = "{ ip link set lo up || ifconfig lo up || busybox ip link set lo up; } \
                              2>/dev/null || { echo 'loopback stays down' >&2; exit 1; }; exec \"$@\"";
 
-/// Installs what is missing and builds the tests, or says what cannot be had here.
+/// Installs what is missing and builds the tests, or says what is not available.
 pub(super) fn prepare() -> Result<Vec<Step>, String> {
     let enclosure = enclosure()?;
     results::begin(&results::noted())?;
@@ -73,7 +73,7 @@ pub(super) fn prepare() -> Result<Vec<Step>, String> {
     script.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
     text_of(script).ok_or("it needs `script` of util-linux, which makes terminals")?;
     let found: Vec<Found> = AGENTS.iter().flat_map(|it| it.versions(enclosure)).collect();
-    // Outside of the namespace: whatever is missing can still be fetched.
+    // Built outside of the namespace, so that cargo can download what is missing.
     let is_any = found.iter().any(|it| it.program.is_ok());
     if is_any && !tests(cargo()).arg("--no-run").status().is_ok_and(|it| it.success()) {
         return Err("the tests did not build".to_owned());
@@ -83,8 +83,8 @@ pub(super) fn prepare() -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// The same for older releases. Not all of them can do all that the newest can, so that what fails there is
-/// no failure of ours: what passes is what the table of older releases says.
+/// Like [`prepare`], for older releases. They lack features of the newest, so a failing test is not
+/// an error; the table of older releases shows what passed.
 pub(super) fn prepare_older() -> Result<Vec<Step>, String> {
     let enclosure = enclosure()?;
     results::begin(&results::noted_of_older())?;
@@ -103,7 +103,7 @@ pub(super) fn prepare_older() -> Result<Vec<Step>, String> {
     Ok(found.iter().map(step).collect())
 }
 
-/// The newest of each agent that can be had, all in one run.
+/// The newest available version of each agent, all in one run.
 fn all(found: &[Found], enclosure: &[&str]) -> Step {
     let mut command = command(enclosure, &[ALL]);
     let mut versions = Vec::new();
@@ -120,16 +120,16 @@ fn all(found: &[Found], enclosure: &[&str]) -> Step {
     Step::Run(Box::new(Program { command, report: Report::Harness, about }))
 }
 
-/// Runs the tests that a filter chooses.
+/// Runs the tests that match a filter.
 fn command(enclosure: &[&str], filter: &[&str]) -> Command {
-    // Agents wait for processes and for the model more than they compute.
+    // Agents mostly wait for processes and the model, so more threads than processors are used.
     let threads = std::thread::available_parallelism().map_or(2, |it| it.get() * 2).to_string();
     let mut command = enclosed(enclosure, &tests(cargo()));
     command.args(["--offline", "--", "--ignored", "--test-threads", &threads]).args(filter);
     command
 }
 
-/// A version of an agent: where it is, or why it cannot be had.
+/// A version of an agent: its path, or why it is not available.
 struct Found {
     agent: &'static Agent,
     version: String,
@@ -152,7 +152,7 @@ impl Found {
 }
 
 impl Agent {
-    /// Tells the tests where the program is, and what they note its features under.
+    /// Passes the program's path to the tests, and the name under which they note its features.
     fn name_to(&self, command: &mut Command, program: &Path, version: &str) {
         command.env(self.variable, program);
         command.env(format!("{}_VERSION", self.variable), version);
@@ -169,7 +169,7 @@ impl Agent {
         self.older.iter().map(found).collect()
     }
 
-    /// The version that was studied, and the newest where that is another.
+    /// The version that the tests were written for, and the newest if it is another.
     fn versions(&'static self, enclosure: &[&str]) -> Vec<Found> {
         let found = |version: &str| Found {
             agent: self,
@@ -194,7 +194,7 @@ fn tests(mut cargo: Command) -> Command {
     cargo
 }
 
-/// The first way to a network namespace that works here, loopback included.
+/// The first way to create a network namespace with loopback that works here.
 pub(super) fn enclosure() -> Result<&'static [&'static str], String> {
     let works = |how: &&&[&str]| {
         let mut command = enclosed(how, &Command::new("true"));
@@ -208,7 +208,7 @@ pub(super) fn enclosure() -> Result<&'static [&'static str], String> {
     })
 }
 
-/// The same command, in a network namespace that has loopback alone.
+/// The same command, in a network namespace with only loopback.
 pub(super) fn enclosed(how: &[&str], command: &Command) -> Command {
     let mut enclosed = Command::new("unshare");
     enclosed.args(how).args(["sh", "-c", WITH_LOOPBACK, "sh"]);

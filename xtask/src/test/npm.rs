@@ -1,7 +1,7 @@
-//! Agents that npm has: which versions there are, and where one of them lies.
+//! Agents from npm: their versions, and where they are installed.
 //!
-//! They are installed under `target/agents` and nowhere else. What is only asked for its version runs
-//! without a network and without the user's home, as the tests do.
+//! They are installed only under `target/agents`. Asking one for its version runs it without a
+//! network and without the user's home, as in the tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -13,11 +13,11 @@ use crate::workspace::root;
 
 /// A package with a program in it.
 pub(super) struct Package {
-    /// What npm calls it.
+    /// Its name in npm.
     pub(super) name: &'static str,
-    /// What its program is called.
+    /// The name of its program.
     pub(super) program: &'static str,
-    /// Whether it completes itself by a script when it is installed.
+    /// Whether it needs its install script.
     pub(super) has_script: bool,
 }
 
@@ -34,7 +34,7 @@ impl Package {
         Ok(version)
     }
 
-    /// Where the program of this version is; installed first unless it was already.
+    /// The path of the program in this version, which is installed if necessary.
     pub(super) fn installed(&self, version: &str, enclosure: &[&str]) -> Result<PathBuf, String> {
         let Self { name, program, has_script } = self;
         let place = root().join("target/agents").join(format!("{program}-{version}"));
@@ -67,7 +67,7 @@ fn npm() -> Command {
     npm
 }
 
-/// Whether the program runs and is of this version, whatever else it says.
+/// Whether the program runs and reports this version.
 fn says_version(program: &Path, version: &str, enclosure: &[&str]) -> bool {
     let mut command = Command::new(program);
     command.arg("--version");

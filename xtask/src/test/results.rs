@@ -1,8 +1,8 @@
-//! What the group `agents` showed of each agent: gathered from the notes of its tests, kept in the
+//! The results of the group `agents`: collected from the notes of the tests, stored in the
 //! repository, and made into the tables of docs/agents.md.
 //!
-//! A line is `agent, version, feature, how, test`, with tabs between. What it means is known to the tests
-//! and to the table; here lines are only sorted and put in the place of those of an earlier run.
+//! A line is `agent, version, feature, how, test`, separated by tabs. The tests and the table know
+//! the meaning; this file only sorts lines and replaces those of an earlier run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,25 +13,25 @@ use crate::documents;
 use crate::print::say;
 use crate::workspace::root;
 
-/// Names the file of notes for the tests.
+/// The environment variable with the path of the notes.
 pub(super) const VARIABLE: &str = "PUNCHLIST_TEST_RESULTS";
 
-/// What is kept, from the root.
+/// The stored results, relative to the root.
 const KEPT: &str = "docs/agents.tsv";
-/// The same of older releases.
+/// The stored results of older releases.
 const KEPT_OF_OLDER: &str = "docs/agents-older.tsv";
 
-/// Where the tests of this run note what they show.
+/// Where the tests of this run write their notes.
 pub(super) fn noted() -> PathBuf {
     root().join("target/agents/noted.tsv")
 }
 
-/// The same of older releases.
+/// Where the tests of older releases write their notes.
 pub(super) fn noted_of_older() -> PathBuf {
     root().join("target/agents/noted-older.tsv")
 }
 
-/// Forgets the notes of an earlier run.
+/// Deletes the notes of an earlier run.
 pub(super) fn begin(noted: &Path) -> Result<(), String> {
     match fs::remove_file(noted) {
         Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
@@ -41,10 +41,10 @@ pub(super) fn begin(noted: &Path) -> Result<(), String> {
     }
 }
 
-/// Keeps what was shown, and makes the table anew. Where the tests only guard what is there already,
-/// nothing is written; that something kept was not shown again is a failure then.
+/// Stores the results and generates the table. If `guards` is set, nothing is written, and a stored
+/// result that was not shown again is a failure.
 pub(super) fn finish(guards: bool) -> Result<(), Failure> {
-    // Nothing is noted where no agent could be had.
+    // There are no notes if no agent was available.
     let Ok(noted) = fs::read_to_string(noted()) else { return Ok(()) };
     let kept = root().join(KEPT);
     let old = fs::read_to_string(&kept).unwrap_or_default();
@@ -55,7 +55,7 @@ pub(super) fn finish(guards: bool) -> Result<(), Failure> {
             return Ok(());
         }
         let lost = lost.join("\n  ");
-        return Err(Failure::Chore(format!(
+        return Err(Failure::Failed(format!(
             "{KEPT} says more than the tests showed:\n  {lost}\nrun `cargo xtask test agents` and look \
              at what becomes of docs/agents.md."
         )));
@@ -64,12 +64,12 @@ pub(super) fn finish(guards: bool) -> Result<(), Failure> {
         return Ok(());
     }
     fs::write(&kept, new)
-        .map_err(|why| Failure::Chore(format!("{KEPT} cannot be written: {why}")))?;
+        .map_err(|why| Failure::Failed(format!("{KEPT} cannot be written: {why}")))?;
     say(&format!("{KEPT} has changed, and docs/agents.md with it. See `git diff`."));
     documents::generate()
 }
 
-/// Keeps what older releases showed, and makes their table anew.
+/// Stores the results of older releases and generates their table.
 pub(super) fn finish_older() -> Result<(), Failure> {
     let Ok(noted) = fs::read_to_string(noted_of_older()) else { return Ok(()) };
     let kept = root().join(KEPT_OF_OLDER);
@@ -79,7 +79,7 @@ pub(super) fn finish_older() -> Result<(), Failure> {
         return Ok(());
     }
     fs::write(&kept, new)
-        .map_err(|why| Failure::Chore(format!("{KEPT_OF_OLDER} cannot be written: {why}")))?;
+        .map_err(|why| Failure::Failed(format!("{KEPT_OF_OLDER} cannot be written: {why}")))?;
     say(&format!("{KEPT_OF_OLDER} has changed, and docs/agents.md with it. See `git diff`."));
     documents::generate()
 }
@@ -88,7 +88,7 @@ fn agent(line: &str) -> &str {
     line.split('\t').next().unwrap_or_default()
 }
 
-/// The lines of those agents that were tried are the new ones, of the others the old ones.
+/// The new lines for agents that were tested, and the old lines for the others.
 fn merged(old: &str, noted: &str) -> String {
     let tried: BTreeSet<&str> = noted.lines().map(agent).collect();
     let stay = old.lines().filter(|it| !tried.contains(agent(it)));
@@ -96,7 +96,7 @@ fn merged(old: &str, noted: &str) -> String {
     lines.into_iter().map(|it| format!("{it}\n")).collect()
 }
 
-/// Features that are kept and were not shown again, whatever the version and the way.
+/// Stored features that were not shown again, in any version and variant.
 fn lost(old: &str, new: &str) -> Vec<String> {
     let features = |text: &str| -> BTreeSet<String> {
         let of = |line: &str| {

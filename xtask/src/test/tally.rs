@@ -1,4 +1,4 @@
-//! How many tests passed, failed and were skipped, read from what test programs print.
+//! Counts passed, failed and skipped tests in the output of test programs.
 
 use std::fmt;
 use std::ops::{Add, AddAssign};
@@ -36,7 +36,7 @@ impl fmt::Display for Tally {
     }
 }
 
-/// How a program reports what became of its tests.
+/// The format in which a program reports its results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Report {
     /// Rust's own harness: `test result: ok. 2 passed; …`, a line per test program.
@@ -46,10 +46,10 @@ pub(super) enum Report {
 }
 
 impl Report {
-    /// What one printed line reports; nothing unless it is a summary.
+    /// The counts in one line; zero unless it is a summary.
     ///
-    /// nextest repeats what failed tests printed, the harness's lines among it, so each program is
-    /// believed only in its own words.
+    /// nextest repeats the output of failed tests, which may contain summaries of the harness. So
+    /// each format reads only its own.
     pub(super) fn of_line(self, line: &str) -> Tally {
         let plain = without_colour(line);
         let counts = match self {
@@ -68,8 +68,8 @@ impl Report {
     }
 }
 
-/// `2 passed` and the like. What is neither passed nor skipped nor unrelated has failed: nextest
-/// counts `timed out` and `exec failed` apart.
+/// `2 passed` and the like. Everything that is neither passed nor skipped nor unrelated counts as
+/// failed, because nextest reports `timed out` and `exec failed` separately.
 fn of_part(part: &str) -> Tally {
     let Some((count, what)) = part.trim().split_once(' ') else { return Tally::default() };
     let Ok(count) = count.parse() else { return Tally::default() };
@@ -81,7 +81,7 @@ fn of_part(part: &str) -> Tally {
     }
 }
 
-/// Drops remarks such as `(1 slow, 2 flaky)`, whose commas would split a count.
+/// Removes remarks such as `(1 slow, 2 flaky)`, whose commas would split a count.
 fn without_brackets(text: &str) -> String {
     let mut depth = 0_u32;
     let mut plain = String::new();
@@ -96,7 +96,7 @@ fn without_brackets(text: &str) -> String {
     plain.replace(" ,", ",")
 }
 
-/// Drops the escapes that set colours: from ESC to the letter that ends them.
+/// Removes colour escapes.
 fn without_colour(text: &str) -> String {
     let mut plain = String::new();
     let mut characters = text.chars();

@@ -1,19 +1,20 @@
-//! What a change would change, for a person who is asked. Bounded: a question must stay readable.
+//! The diff of a change, for a question to a person. Its size is limited, so that the question
+//! stays readable.
 
 use std::time::Duration;
 
 use similar::{Algorithm, TextDiff};
 
-/// How many lines of a diff are shown.
+/// Maximum of lines of a diff.
 const MOST_LINES: usize = 400;
-/// How long a line of it may be.
+/// Maximum length of a line.
 const LONGEST: usize = 400;
-/// The largest texts that are compared.
+/// The largest texts that are compared, in bytes.
 const MOST: usize = 2 * 1024 * 1024;
-/// How long to look for the shortest diff before taking any.
+/// How long to search for the shortest diff before taking any.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// The lines that differ, with a little around them; `None` if nothing does.
+/// The lines that differ, with a little context; `None` if none do.
 pub(super) fn diff(old: &str, new: &str) -> Option<String> {
     if old == new {
         return None;

@@ -1,5 +1,5 @@
-//! `edit`: replaces a piece of a file that is given to the letter. It must be there once, unless all of
-//! its places are meant.
+//! `edit`: replaces an exact piece of text in a file. The text must occur once, unless all
+//! occurrences are to be replaced.
 
 #[cfg(test)]
 mod tests;
@@ -14,10 +14,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::diff::diff;
-use super::text::{Found, MOST, is_crlf, look, put, stamp, to_crlf};
-use super::{Place, Root, arguments, aside, schema, writes};
+use super::text::{Found, MOST, is_crlf, read_file, stamp, to_crlf, write_file};
+use super::{Place, Root, arguments, run_blocking, schema, writes};
 
-/// How many places of a piece are named.
+/// How many occurrences a message lists.
 const MOST_PLACES: usize = 10;
 
 /// The tool.
@@ -35,13 +35,13 @@ struct Arguments {
     old: String,
     /// The text to put in its place.
     new: String,
-    /// Replace every place where the text is.
+    /// Replace every occurrence of the text.
     #[serde(default)]
     replace_all: bool,
 }
 
 impl Edit {
-    /// Edits files of a project, and others where that is allowed.
+    /// Edits files of the project, and others if the policy allows it.
     pub fn new(root: Root) -> Self {
         Self { root, schema: schema::<Arguments>() }
     }
@@ -61,51 +61,51 @@ impl Tool for Edit {
         &self.schema
     }
 
-    fn check(&self, given: &Value) -> Result<Checked, String> {
-        let given: Arguments = arguments(given)?;
-        if given.old.is_empty() {
+    fn check(&self, input: &Value) -> Result<Checked, String> {
+        let input: Arguments = arguments(input)?;
+        if input.old.is_empty() {
             return Err("old is empty; use write for a new file".to_owned());
         }
-        if given.old == given.new {
+        if input.old == input.new {
             return Err("old and new are the same".to_owned());
         }
-        Ok(writes(self.name(), &self.root.resolve_to_write(&given.path)?))
+        Ok(writes(self.name(), &self.root.resolve_to_write(&input.path)?))
     }
 
-    fn preview(&self, given: &Value) -> Preview {
-        let given = arguments::<Arguments>(given);
-        let given = given.and_then(|it| Ok((self.root.resolve_to_write(&it.path)?, it)));
-        let Ok((place, given)) = given else {
+    fn preview(&self, input: &Value) -> Preview {
+        let input = arguments::<Arguments>(input);
+        let input = input.and_then(|it| Ok((self.root.resolve_to_write(&it.path)?, it)));
+        let Ok((place, input)) = input else {
             return Preview { what: "edit".to_owned(), ..Preview::default() };
         };
         let diff = match text(&place) {
-            Ok((_, old)) => match replaced(&old, &given) {
+            Ok((_, old)) => match replaced(&old, &input) {
                 Ok((new, _)) => diff(&old, &new),
-                Err(why) => Some(format!("it would fail as the file is now: {why}\n")),
+                Err(why) => Some(format!("with the current file this would fail: {why}\n")),
             },
-            Err(why) => Some(format!("it would fail as things are now: {why}\n")),
+            Err(why) => Some(format!("at the moment this would fail: {why}\n")),
         };
         let what = format!("edit {}", place.shown);
         Preview { what, diff, touches: vec![place.shown], ..Preview::default() }
     }
 
-    fn stamp(&self, given: &Value) -> Option<String> {
-        let given: Arguments = arguments(given).ok()?;
-        Some(stamp(&self.root.resolve_to_write(&given.path).ok()?))
+    fn stamp(&self, input: &Value) -> Option<String> {
+        let input: Arguments = arguments(input).ok()?;
+        Some(stamp(&self.root.resolve_to_write(&input.path).ok()?))
     }
 
-    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
+    fn run(&self, input: Value, work: Work) -> BoxFuture<'static, Ended> {
         let root = self.root.clone();
-        aside(work, move |_| {
-            let given: Arguments = arguments(&given)?;
-            edited(&root.resolve_to_write(&given.path)?, &given)
+        run_blocking(work, move |_| {
+            let input: Arguments = arguments(&input)?;
+            edited(&root.resolve_to_write(&input.path)?, &input)
         })
     }
 }
 
-/// The text that is there to be edited.
+/// The text of the file.
 fn text(place: &Place) -> Result<(Found, String), String> {
-    let found = look(place)?;
+    let found = read_file(place)?;
     let shown = &place.shown;
     match &found {
         Found::Text(text, _) => {
@@ -117,22 +117,22 @@ fn text(place: &Place) -> Result<(Found, String), String> {
     }
 }
 
-fn edited(place: &Place, given: &Arguments) -> Result<String, String> {
+fn edited(place: &Place, input: &Arguments) -> Result<String, String> {
     let (found, old) = text(place)?;
-    let (new, places) = replaced(&old, given).map_err(|why| format!("{}: {why}", place.shown))?;
-    put(place, &found, &new)?;
+    let (new, places) = replaced(&old, input).map_err(|why| format!("{}: {why}", place.shown))?;
+    write_file(place, &found, &new)?;
     let places = if places == 1 { "1 place".to_owned() } else { format!("{places} places") };
     Ok(format!("edited {} ({places})", place.shown))
 }
 
-/// The text with the piece replaced, and in how many places.
-fn replaced(text: &str, given: &Arguments) -> Result<(String, usize), String> {
-    // Models write line ends of one kind; the file keeps its own.
+/// The text after the replacement, and the number of replacements.
+fn replaced(text: &str, input: &Arguments) -> Result<(String, usize), String> {
+    // Models write one kind of line end; the file keeps its own.
     let fit = |it: &str| if is_crlf(text) { to_crlf(it) } else { it.to_owned() };
-    let (old, new) = (fit(&given.old), fit(&given.new));
+    let (old, new) = (fit(&input.old), fit(&input.new));
     let Some(first) = text.find(&old) else { return Err(missing(text, &old)) };
     let long = || format!("the file would be longer than {MOST} bytes");
-    if given.replace_all {
+    if input.replace_all {
         let count = text.matches(&old).count();
         let longer = new.len().saturating_sub(old.len()).saturating_mul(count);
         if text.len().saturating_add(longer) as u64 > MOST {
@@ -160,7 +160,8 @@ fn replaced(text: &str, given: &Arguments) -> Result<(String, usize), String> {
     Ok((out, 1))
 }
 
-/// The lines where a piece begins, those that overlap too: of these it cannot be told which is meant.
+/// The lines where the text begins, overlapping occurrences included: nobody knows which of them is
+/// meant.
 fn places(text: &str, piece: &str) -> Vec<usize> {
     let mut places = Vec::new();
     let (mut from, mut line) = (0, 1);
@@ -178,7 +179,7 @@ fn places(text: &str, piece: &str) -> Vec<usize> {
     places
 }
 
-/// Why a piece is not there, as far as that can be guessed.
+/// Why the text was not found, as far as that can be guessed.
 fn missing(text: &str, old: &str) -> String {
     let mut why = "the old text is not in the file".to_owned();
     let squeezed = |it: &str| it.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! `list`: what is in a directory, without what git ignores.
+//! `list`: the entries of a directory, without those that git ignores.
 
 use std::fs;
 use std::path::Path;
@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Place, Root, arguments, aside, looks, schema};
+use super::{Place, Root, arguments, reads_names, run_blocking, schema};
 
-/// How many entries are shown.
+/// Maximum of entries that are shown.
 const MOST: usize = 1_000;
 
 /// The tool.
@@ -32,16 +32,16 @@ struct Arguments {
 }
 
 impl List {
-    /// Lists directories of a project, and others where that is allowed.
+    /// Lists directories of the project, and others if the policy allows it.
     pub fn new(root: Root) -> Self {
         Self { root, schema: schema::<Arguments>() }
     }
 }
 
-fn place(root: &Root, given: &Value) -> Result<(Place, u8), String> {
-    let given: Arguments = arguments(given)?;
-    let place = root.resolve(given.path.as_deref().unwrap_or("."))?;
-    Ok((place, given.depth.unwrap_or(1).clamp(1, 10)))
+fn place(root: &Root, input: &Value) -> Result<(Place, u8), String> {
+    let input: Arguments = arguments(input)?;
+    let place = root.resolve(input.path.as_deref().unwrap_or("."))?;
+    Ok((place, input.depth.unwrap_or(1).clamp(1, 10)))
 }
 
 impl Tool for List {
@@ -58,26 +58,27 @@ impl Tool for List {
         &self.schema
     }
 
-    fn check(&self, given: &Value) -> Result<Checked, String> {
-        Ok(looks(self.name(), &place(&self.root, given)?.0))
+    fn check(&self, input: &Value) -> Result<Checked, String> {
+        Ok(reads_names(self.name(), &place(&self.root, input)?.0))
     }
 
-    fn preview(&self, given: &Value) -> Preview {
+    fn preview(&self, input: &Value) -> Preview {
         let shown: Vec<String> =
-            place(&self.root, given).into_iter().map(|it| it.0.shown).collect();
+            place(&self.root, input).into_iter().map(|it| it.0.shown).collect();
         Preview { what: format!("list {}", shown.concat()), touches: shown, ..Preview::default() }
     }
 
-    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
+    fn run(&self, input: Value, work: Work) -> BoxFuture<'static, Ended> {
         let root = self.root.clone();
-        aside(work, move |work| {
-            let (place, depth) = place(&root, &given)?;
+        run_blocking(work, move |work| {
+            let (place, depth) = place(&root, &input)?;
             listed(&place, depth, work)
         })
     }
 }
 
-/// A walk through what git does not ignore. Links are not followed, and nobody's home is looked at.
+/// A walk over what git does not ignore. It follows no links and reads no settings from the home
+/// directory.
 pub(super) fn walk(path: &Path) -> WalkBuilder {
     let mut walk = WalkBuilder::new(path);
     walk.hidden(false)
@@ -89,7 +90,7 @@ pub(super) fn walk(path: &Path) -> WalkBuilder {
     walk
 }
 
-/// A path from an entry of a walk, on one line whatever it holds.
+/// The path of an entry relative to `below`, escaped to fit on one line.
 pub(super) fn shown(path: &Path, below: &Path) -> String {
     let path = path.strip_prefix(below).unwrap_or(path).to_string_lossy();
     if path.chars().any(char::is_control) { format!("{path:?}") } else { path.into_owned() }
@@ -107,7 +108,8 @@ fn listed(place: &Place, depth: u8, work: &Work) -> Result<String, String> {
         if work.is_stopping() {
             return Err("stopped".to_owned());
         }
-        // What cannot be looked at is left out: it is somebody else's, or just went.
+        // Entries that cannot be read are left out: they belong to another user or have just been
+        // removed.
         let Ok(entry) = entry else { continue };
         if entry.depth() == 0 {
             continue;

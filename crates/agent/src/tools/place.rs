@@ -1,8 +1,9 @@
-//! Where a path leads, and whether that is inside the project.
+//! Resolves paths, and says whether they are inside the project.
 //!
-//! A path is taken apart by its letters first and then followed through links. What is written as a
-//! place inside must be one: a link that leads out is refused, because whoever is asked sees the path
-//! and not where it leads. What is written as a place outside is allowed to be one, and says so.
+//! A path is first normalised as text and then followed through symbolic links. A path that looks
+//! as if it were inside the project must be inside: a link that leads out is refused, because a
+//! person who is asked sees the path and not its target. A path that is plainly outside is allowed,
+//! and is reported as outside.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,8 +12,8 @@ use std::path::{Component, Path, PathBuf};
 
 use punchlist_sched::policy::like;
 
-/// Names that hold what is git's, an editor's, an agent's or our own: what stands there is run, or
-/// decides what may.
+/// Names of files and directories of git, editors, agents and Punchlist. Their content is executed,
+/// or decides what may be executed.
 const GUARDED: &[&str] = &[
     ".git",
     ".vscode",
@@ -24,14 +25,14 @@ const GUARDED: &[&str] = &[
     "punchlist.toml",
 ];
 
-/// Where our own configuration and data are, wherever the home directory is.
+/// Where Punchlist's own configuration and data are, wherever the home directory is.
 const OWN: &[&[&str]] = &[
     &[".config", "punchlist"],
     &[".local", "share", "punchlist"],
     &["Application Support", "punchlist"],
 ];
 
-/// Names of files that hold secrets by custom, in small letters.
+/// Names of files that usually contain secrets, in lower case.
 const SECRETS: &[&str] = &[
     ".env*",
     "*.env",
@@ -58,10 +59,10 @@ const SECRETS: &[&str] = &[
     ".htpasswd",
 ];
 
-/// Directories whose files hold secrets by custom.
+/// Directories whose files usually contain secrets.
 const SECRET_FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws", ".kube"];
 
-/// The longest path that systems take.
+/// The longest path that systems accept.
 const LONGEST: usize = 4_096;
 
 /// The project's root.
@@ -69,27 +70,27 @@ const LONGEST: usize = 4_096;
 pub struct Root {
     named: PathBuf,
     real: PathBuf,
-    /// Further places that tools do not write.
+    /// Further places that tools never write.
     guarded: Vec<PathBuf>,
 }
 
 /// A path, resolved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Where it is, links resolved. What is there need not exist.
+    /// The path with links resolved. It need not exist.
     pub real: PathBuf,
-    /// As it is shown: below the root, or in full.
+    /// The path for messages: relative to the root, or in full.
     pub shown: String,
     /// Whether it is inside the root.
     pub inside: bool,
-    /// Whether it holds secrets by custom.
+    /// Whether it usually contains secrets.
     pub is_secret: bool,
 }
 
 impl Place {
-    /// What a call that touches it says that it touches.
+    /// The scope that a call which touches this place declares.
     pub(super) fn scope(&self) -> &str {
-        // It was made from text, and `shown` holds all of it if it is outside.
+        // The path was made from text. If it is outside, `shown` has all of it.
         self.real.to_str().unwrap_or(&self.shown)
     }
 }
@@ -104,7 +105,7 @@ impl Root {
         Ok(Self { named: path.to_owned(), real, guarded: Vec::new() })
     }
 
-    /// The same, with places that tools do not write.
+    /// Adds places that tools never write.
     #[must_use]
     pub fn guarding(mut self, places: &[PathBuf]) -> Self {
         let real = |it: &PathBuf| fs::canonicalize(it).unwrap_or_else(|_| it.clone());
@@ -112,15 +113,15 @@ impl Root {
         self
     }
 
-    /// Where it is, links resolved.
+    /// The path with links resolved.
     pub fn path(&self) -> &Path {
         &self.real
     }
 
-    /// Where a path leads that somebody wrote.
+    /// Resolves a path.
     pub fn resolve(&self, text: &str) -> Result<Place, String> {
         if text.len() > LONGEST {
-            return Err(format!("a path of {} bytes leads nowhere", text.len()));
+            return Err(format!("the path is too long: {} bytes", text.len()));
         }
         if text.is_empty() || text.contains('\0') {
             return Err(format!("{text:?} is not a path"));
@@ -128,8 +129,8 @@ impl Root {
         if text.starts_with('~') {
             return Err(format!("{text:?}: ~ means nothing here; write the path in full"));
         }
-        let named = plain(&self.real.join(text));
-        let real = follow(&named).map_err(|why| format!("{text:?} {why}"))?;
+        let named = normalised(&self.real.join(text));
+        let real = follow_links(&named).map_err(|why| format!("{text:?} {why}"))?;
         let inside = real.starts_with(&self.real);
         let meant_inside = named.starts_with(&self.real) || named.starts_with(&self.named);
         if meant_inside && !inside {
@@ -148,10 +149,10 @@ impl Root {
         Ok(Place { real, shown, inside, is_secret })
     }
 
-    /// The same for a path that is to be written.
+    /// Resolves a path that is to be written.
     pub fn resolve_to_write(&self, text: &str) -> Result<Place, String> {
         let place = self.resolve(text)?;
-        // The project itself may lie in a directory of such a name.
+        // The project itself may be in a directory of such a name.
         let below = place.real.strip_prefix(&self.real).unwrap_or(&place.real);
         if is_guarded(below) || self.guarded.iter().any(|it| place.real.starts_with(it)) {
             return Err(guarded(&place.shown));
@@ -163,7 +164,7 @@ impl Root {
     }
 }
 
-/// Whether tools do not write there.
+/// Whether tools never write there.
 pub(super) fn is_guarded(path: &Path) -> bool {
     let names: Vec<&OsStr> = path.components().map(Component::as_os_str).collect();
     let is_named = |it: &&OsStr| GUARDED.iter().any(|name| it.eq_ignore_ascii_case(name));
@@ -175,12 +176,12 @@ pub(super) fn is_guarded(path: &Path) -> bool {
     names.iter().any(is_named) || OWN.iter().any(is_own)
 }
 
-/// What is said of such a place.
+/// The refusal for such a place.
 pub(super) fn guarded(shown: &str) -> String {
-    format!("{shown} is not written by tools; ask the user to change it")
+    format!("tools may not write {shown}; ask the user to change it")
 }
 
-/// Whether a file holds secrets by custom, as far as its name tells.
+/// Whether a file usually contains secrets, judging by its name.
 pub(super) fn is_secret(path: &Path) -> bool {
     let lower = |it: &OsStr| it.to_string_lossy().to_ascii_lowercase();
     let name = path.file_name().map(lower).unwrap_or_default();
@@ -189,8 +190,8 @@ pub(super) fn is_secret(path: &Path) -> bool {
     SECRETS.iter().any(|it| like(it, &name)) || folders.into_iter().any(is_below)
 }
 
-/// A path without `.` and `..`, by its letters alone.
-fn plain(path: &Path) -> PathBuf {
+/// The path without `.` and `..`, as text, without looking at the file system.
+fn normalised(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -204,21 +205,21 @@ fn plain(path: &Path) -> PathBuf {
     out
 }
 
-/// Follows links as far as there is something; the rest is to be made.
-fn follow(path: &Path) -> Result<PathBuf, String> {
+/// Follows links as far as the path exists; the rest is to be created.
+fn follow_links(path: &Path) -> Result<PathBuf, String> {
     let mut there = path;
     let mut rest = Vec::new();
     loop {
         match fs::canonicalize(there) {
             Ok(real) => {
                 if !rest.is_empty() && !real.is_dir() {
-                    return Err(format!("cannot be: {} is not a directory", real.display()));
+                    return Err(format!("cannot exist: {} is not a directory", real.display()));
                 }
                 return Ok(rest.iter().rev().fold(real, |real, name| real.join(name)));
             }
             Err(why) if why.kind() == ErrorKind::NotFound => {
                 if fs::symlink_metadata(there).is_ok() {
-                    return Err("is a link that leads nowhere".to_owned());
+                    return Err("is a link without a target".to_owned());
                 }
                 rest.push(there.file_name().ok_or("does not exist")?);
                 there = there.parent().ok_or("does not exist")?;

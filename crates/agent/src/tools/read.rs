@@ -1,4 +1,5 @@
-//! `read`: shows a text file, in pieces if it is large. Memory is bounded whatever the file.
+//! `read`: shows a text file, in pieces if it is large. It needs little memory, however large the
+//! file is.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -11,13 +12,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::text::{is_binary, is_file};
-use super::{Place, Root, arguments, aside, reads, schema};
+use super::{Place, Root, arguments, reads, run_blocking, schema};
 
-/// How many lines are shown unless fewer are wanted.
+/// Maximum of lines, unless the caller wants fewer.
 const MOST_LINES: u64 = 2_000;
-/// How many bytes are shown.
+/// Maximum of bytes that are shown.
 const MOST_BYTES: usize = 64 * 1024;
-/// How many bytes of a line are shown.
+/// Maximum of bytes of a line that are shown.
 const LONGEST: usize = 2_000;
 
 /// The tool.
@@ -39,7 +40,7 @@ struct Arguments {
 }
 
 impl Read {
-    /// Reads files of a project, and others where that is allowed.
+    /// Reads files of the project, and others if the policy allows it.
     pub fn new(root: Root) -> Self {
         Self { root, schema: schema::<Arguments>() }
     }
@@ -59,23 +60,23 @@ impl Tool for Read {
         &self.schema
     }
 
-    fn check(&self, given: &Value) -> Result<Checked, String> {
-        let given: Arguments = arguments(given)?;
-        Ok(reads(self.name(), &self.root.resolve(&given.path)?))
+    fn check(&self, input: &Value) -> Result<Checked, String> {
+        let input: Arguments = arguments(input)?;
+        Ok(reads(self.name(), &self.root.resolve(&input.path)?))
     }
 
-    fn preview(&self, given: &Value) -> Preview {
-        let place = arguments::<Arguments>(given).and_then(|it| self.root.resolve(&it.path));
+    fn preview(&self, input: &Value) -> Preview {
+        let place = arguments::<Arguments>(input).and_then(|it| self.root.resolve(&it.path));
         let shown: Vec<String> = place.into_iter().map(|it| it.shown).collect();
         Preview { what: format!("read {}", shown.concat()), touches: shown, ..Preview::default() }
     }
 
-    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
+    fn run(&self, input: Value, work: Work) -> BoxFuture<'static, Ended> {
         let root = self.root.clone();
-        aside(work, move |work| {
-            let given: Arguments = arguments(&given)?;
-            let (offset, limit) = (given.offset.unwrap_or(1), given.limit.unwrap_or(MOST_LINES));
-            shown(&root.resolve(&given.path)?, offset, limit.min(MOST_LINES), work)
+        run_blocking(work, move |work| {
+            let input: Arguments = arguments(&input)?;
+            let (offset, limit) = (input.offset.unwrap_or(1), input.limit.unwrap_or(MOST_LINES));
+            shown(&root.resolve(&input.path)?, offset, limit.min(MOST_LINES), work)
         })
     }
 }
@@ -105,7 +106,7 @@ fn shown(place: &Place, offset: u64, limit: u64, work: &Work) -> Result<String, 
             continue;
         }
         if count == limit || out.len() >= MOST_BYTES {
-            out.push_str(&format!("(there is more; go on with offset {number})\n"));
+            out.push_str(&format!("(there is more; continue with offset {number})\n"));
             return Ok(out);
         }
         out.push_str(&format!("{number:>6}\t{}\n", line.text()));
@@ -118,7 +119,7 @@ fn shown(place: &Place, offset: u64, limit: u64, work: &Work) -> Result<String, 
     }
 }
 
-/// A line, of which no more is kept than is shown.
+/// A line, of which only as much is kept as is shown.
 #[derive(Default)]
 struct Line {
     bytes: Vec<u8>,
@@ -126,7 +127,7 @@ struct Line {
 }
 
 impl Line {
-    /// Goes to the next line, if there is one.
+    /// Reads the next line. Returns whether there is one.
     fn next(&mut self, file: &mut impl BufRead) -> std::io::Result<bool> {
         self.bytes.clear();
         self.cut = false;
@@ -154,7 +155,7 @@ impl Line {
 
     fn text(&self) -> String {
         let bytes = if self.cut {
-            // A letter that was cut in two is left out.
+            // A character that was cut in two is left out.
             let whole = std::str::from_utf8(&self.bytes).map_or_else(
                 |why| if why.error_len().is_none() { why.valid_up_to() } else { self.bytes.len() },
                 str::len,

@@ -1,5 +1,5 @@
-//! `search`: finds lines by a regular expression, without what git ignores. Output is bounded; so is
-//! memory, whatever the files.
+//! `search`: finds lines by a regular expression, except in files that git ignores. Output and
+//! memory are limited, however large the files are.
 
 use std::path::Path;
 
@@ -15,17 +15,17 @@ use serde_json::Value;
 
 use super::list::{shown, walk};
 use super::place::is_secret;
-use super::{Place, Root, arguments, aside, reads, schema};
+use super::{Place, Root, arguments, reads, run_blocking, schema};
 
-/// How many lines are found unless fewer are wanted.
+/// Maximum of matches, unless the caller wants fewer.
 const MOST: u64 = 200;
-/// How many bytes are shown.
+/// Maximum of bytes that are shown.
 const MOST_BYTES: usize = 64 * 1024;
-/// How many characters of a line are shown.
+/// Maximum of characters of a line that are shown.
 const LONGEST: usize = 300;
-/// How long a pattern may be, in bytes.
+/// Maximum length of a pattern, in bytes.
 const LONGEST_PATTERN: usize = 2_000;
-/// How much memory a line may take.
+/// Maximum of memory for a line.
 const HEAP: usize = 16 * 1024 * 1024;
 
 /// The tool.
@@ -41,12 +41,12 @@ struct Arguments {
     pattern: String,
     /// Where: a file or directory, relative to the project's root; the root if left out.
     path: Option<String>,
-    /// Only files whose path fits, such as `*.rs` or `src/**/*.ts`.
+    /// Only files whose path matches this glob, such as `*.rs` or `src/**/*.ts`.
     glob: Option<String>,
     /// The pattern is plain text.
     #[serde(default)]
     literal: bool,
-    /// Capital and small letters are the same.
+    /// Ignore case.
     #[serde(default)]
     ignore_case: bool,
     /// How many lines around each match to show.
@@ -58,16 +58,16 @@ struct Arguments {
 }
 
 impl Search {
-    /// Searches files of a project, and others where that is allowed.
+    /// Searches files of the project, and others if the policy allows it.
     pub fn new(root: Root) -> Self {
         Self { root, schema: schema::<Arguments>() }
     }
 }
 
-fn look(root: &Root, given: &Value) -> Result<(Place, Arguments), String> {
-    let given: Arguments = arguments(given)?;
-    let place = root.resolve(given.path.as_deref().unwrap_or("."))?;
-    Ok((place, given))
+fn parse(root: &Root, input: &Value) -> Result<(Place, Arguments), String> {
+    let input: Arguments = arguments(input)?;
+    let place = root.resolve(input.path.as_deref().unwrap_or("."))?;
+    Ok((place, input))
 }
 
 impl Tool for Search {
@@ -84,17 +84,17 @@ impl Tool for Search {
         &self.schema
     }
 
-    fn check(&self, given: &Value) -> Result<Checked, String> {
-        let (place, given) = look(&self.root, given)?;
-        matcher(&given)?;
-        globs(&given, &place.real)?;
+    fn check(&self, input: &Value) -> Result<Checked, String> {
+        let (place, input) = parse(&self.root, input)?;
+        matcher(&input)?;
+        globs(&input, &place.real)?;
         Ok(reads(self.name(), &place))
     }
 
-    fn preview(&self, given: &Value) -> Preview {
-        match look(&self.root, given) {
-            Ok((place, given)) => Preview {
-                what: format!("search {} for {:?}", place.shown, given.pattern),
+    fn preview(&self, input: &Value) -> Preview {
+        match parse(&self.root, input) {
+            Ok((place, input)) => Preview {
+                what: format!("search {} for {:?}", place.shown, input.pattern),
                 touches: vec![place.shown],
                 ..Preview::default()
             },
@@ -102,29 +102,29 @@ impl Tool for Search {
         }
     }
 
-    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
+    fn run(&self, input: Value, work: Work) -> BoxFuture<'static, Ended> {
         let root = self.root.clone();
-        aside(work, move |work| {
-            let (place, given) = look(&root, &given)?;
-            found(&place, &given, work)
+        run_blocking(work, move |work| {
+            let (place, input) = parse(&root, &input)?;
+            search(&place, &input, work)
         })
     }
 }
 
-fn matcher(given: &Arguments) -> Result<RegexMatcher, String> {
-    if given.pattern.is_empty() || given.pattern.len() > LONGEST_PATTERN {
+fn matcher(input: &Arguments) -> Result<RegexMatcher, String> {
+    if input.pattern.is_empty() || input.pattern.len() > LONGEST_PATTERN {
         return Err(format!("the pattern is empty, or longer than {LONGEST_PATTERN} bytes"));
     }
     RegexMatcherBuilder::new()
-        .case_insensitive(given.ignore_case)
-        .fixed_strings(given.literal)
+        .case_insensitive(input.ignore_case)
+        .fixed_strings(input.literal)
         .line_terminator(Some(b'\n'))
-        .build(&given.pattern)
+        .build(&input.pattern)
         .map_err(|why| format!("the pattern cannot be used: {why}"))
 }
 
-fn globs(given: &Arguments, below: &Path) -> Result<Option<Override>, String> {
-    let Some(glob) = given.glob.as_deref().filter(|it| !it.is_empty()) else { return Ok(None) };
+fn globs(input: &Arguments, below: &Path) -> Result<Option<Override>, String> {
+    let Some(glob) = input.glob.as_deref().filter(|it| !it.is_empty()) else { return Ok(None) };
     if glob.len() > LONGEST_PATTERN {
         return Err(format!("the glob is longer than {LONGEST_PATTERN} bytes"));
     }
@@ -133,10 +133,10 @@ fn globs(given: &Arguments, below: &Path) -> Result<Option<Override>, String> {
     Ok(Some(globs.build().map_err(|why| format!("the glob cannot be used: {why}"))?))
 }
 
-fn found(place: &Place, given: &Arguments, work: &Work) -> Result<String, String> {
-    let matcher = matcher(given)?;
-    let globs = globs(given, &place.real)?;
-    let context = usize::from(given.context.unwrap_or(0).min(10));
+fn search(place: &Place, input: &Arguments, work: &Work) -> Result<String, String> {
+    let matcher = matcher(input)?;
+    let globs = globs(input, &place.real)?;
+    let context = usize::from(input.context.unwrap_or(0).min(10));
     let mut searcher = SearcherBuilder::new()
         .binary_detection(BinaryDetection::quit(0))
         .line_number(true)
@@ -144,12 +144,12 @@ fn found(place: &Place, given: &Arguments, work: &Work) -> Result<String, String
         .after_context(context)
         .heap_limit(Some(HEAP))
         .build();
-    let limit = given.limit.unwrap_or(MOST).clamp(1, MOST);
+    let limit = input.limit.unwrap_or(MOST).clamp(1, MOST);
     let mut hits = Hits { out: String::new(), file: None, count: 0, limit, full: false };
     if !place.real.exists() {
         return Err(format!("{} does not exist", place.shown));
     }
-    // A file that is searched by itself is shown by its name, others by the path below.
+    // A single file is shown by its name, other files by their path below the directory.
     let below = if place.real.is_file() { place.real.parent() } else { Some(&*place.real) };
     let mut left_out = 0;
     for entry in walk(&place.real).build() {
@@ -159,20 +159,20 @@ fn found(place: &Place, given: &Arguments, work: &Work) -> Result<String, String
         let Ok(entry) = entry else { continue };
         let is_file = entry.file_type().is_some_and(|it| it.is_file());
         let fits = |it: &Override| it.matched(entry.path(), false).is_whitelist();
-        let negated = given.glob.as_deref().is_some_and(|it| it.starts_with('!'));
+        let negated = input.glob.as_deref().is_some_and(|it| it.starts_with('!'));
         let wanted = globs
             .as_ref()
             .is_none_or(|it| fits(it) || (negated && !it.matched(entry.path(), false).is_ignore()));
         if !is_file || !wanted {
             continue;
         }
-        // One that was named was asked about. The others nobody has thought of.
+        // A file that the call names was checked by the policy. Other secret files are skipped.
         if entry.depth() > 0 && is_secret(entry.path()) {
             left_out += 1;
             continue;
         }
         hits.file = Some(shown(entry.path(), below.unwrap_or(&place.real)));
-        // A file that cannot be read, or has lines beyond all bounds, is left out.
+        // Files that cannot be read, or with lines that are too long, are left out.
         searcher.search_path(&matcher, entry.path(), &mut hits).ok();
         if hits.full {
             hits.out.push_str("(there is more; narrow the pattern, the path or the glob)\n");
@@ -191,10 +191,10 @@ fn found(place: &Place, given: &Arguments, work: &Work) -> Result<String, String
     Ok(hits.out)
 }
 
-/// Takes what is found, until there is enough of it.
+/// Collects matches until there are enough.
 struct Hits {
     out: String,
-    /// The file that is searched, until it is named.
+    /// The file that is being searched, until its name is written.
     file: Option<String>,
     count: u64,
     limit: u64,
@@ -208,7 +208,7 @@ impl Hits {
         }
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-        // No character has more than four bytes.
+        // A character has at most four bytes.
         let text = String::from_utf8_lossy(bytes.get(..LONGEST * 4).unwrap_or(bytes));
         let mut chars = text.chars();
         let short: String = chars.by_ref().take(LONGEST).collect();

@@ -1,7 +1,7 @@
 //! `shell`: runs a command line.
 //!
-//! What it executes is told to policy command by command. It may touch anything, so nothing that reads
-//! or writes runs beside it.
+//! The policy sees each command of the line. A command line may touch anything, so nothing that
+//! reads or writes runs at the same time.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,7 +18,7 @@ use super::place::{guarded, is_guarded};
 use super::{Root, SHELL, arguments, ended, schema};
 use punchlist_engine::policy::shell;
 
-/// Variables that make a shell read a file first, or read a command line in another way.
+/// Variables that make a shell execute a file first, or parse a command line differently.
 const SHELLS_OWN: &[&str] =
     &["ENV", "BASH_ENV", "BASHOPTS", "SHELLOPTS", "POSIXLY_CORRECT", "IFS", "CDPATH"];
 
@@ -39,7 +39,8 @@ struct Arguments {
 }
 
 impl Shell {
-    /// Runs commands in a project, with this environment, less what would change the shell itself.
+    /// Runs commands in a project with this environment, without variables that affect the shell
+    /// itself.
     pub fn new(root: Root, mut environment: Vec<(OsString, OsString)>) -> Self {
         environment.retain(|(name, _)| {
             let name = name.to_string_lossy();
@@ -75,13 +76,13 @@ impl Tool for Shell {
         &self.schema
     }
 
-    fn check(&self, given: &Value) -> Result<Checked, String> {
-        let Arguments { command, directory } = arguments(given)?;
+    fn check(&self, input: &Value) -> Result<Checked, String> {
+        let Arguments { command, directory } = arguments(input)?;
         if command.trim().is_empty() || command.contains('\0') {
-            return Err("the command is empty, or holds a NUL".to_owned());
+            return Err("the command is empty, or contains a NUL".to_owned());
         }
         if command.starts_with(['-', '+']) {
-            return Err("sh would take the command for an option".to_owned());
+            return Err("the command begins with - or +: sh would read it as an option".to_owned());
         }
         let place = self.directory(directory.as_deref())?;
         let subject = shell::subject_below(self.name(), &command, Some(&place.shown));
@@ -92,9 +93,9 @@ impl Tool for Shell {
         Ok(Checked { access: Access::writes(["/"]), kind: SHELL, subject })
     }
 
-    fn preview(&self, given: &Value) -> Preview {
+    fn preview(&self, input: &Value) -> Preview {
         let what = "run".to_owned();
-        let Ok(Arguments { command, directory }) = arguments(given) else {
+        let Ok(Arguments { command, directory }) = arguments(input) else {
             return Preview { what, ..Preview::default() };
         };
         let what = match directory {
@@ -104,8 +105,8 @@ impl Tool for Shell {
         Preview { what, command: Some(command), ..Preview::default() }
     }
 
-    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
-        let command = arguments::<Arguments>(&given).and_then(|it| {
+    fn run(&self, input: Value, work: Work) -> BoxFuture<'static, Ended> {
+        let command = arguments::<Arguments>(&input).and_then(|it| {
             let directory = self.directory(it.directory.as_deref())?.real;
             Ok(Command::shell(it.command, directory).envs(self.environment.clone()))
         });

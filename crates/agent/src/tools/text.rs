@@ -1,4 +1,4 @@
-//! Files that hold text: read whole, politely refused if they are something else, and written as one.
+//! Text files: reads them whole, refuses other files, and writes them atomically.
 
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
@@ -9,32 +9,32 @@ use sha2::{Digest, Sha256};
 
 use super::place::Place;
 
-/// The largest file that is edited or shown in a diff.
+/// The largest file that is edited or shown in a diff, in bytes.
 pub(super) const MOST: u64 = 8 * 1024 * 1024;
 
-/// What is where a text may be.
+/// What is at a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     /// Nothing.
     Nothing,
     /// A text, as it is in the file.
     Text(String, Stamp),
-    /// A file of another kind: why it is not text.
+    /// A file that is not text, and why.
     Other(String, Stamp),
 }
 
-/// What there is, if it is a file. Anything that is no plain file is an error.
-pub(super) fn look(place: &Place) -> Result<Found, String> {
+/// Reads what is at a path. Anything that is not a plain file is an error.
+pub(super) fn read_file(place: &Place) -> Result<Found, String> {
     let shown = &place.shown;
     let meta = match fs::symlink_metadata(&place.real) {
         Ok(meta) => meta,
         Err(why) if why.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(why) => return Err(format!("cannot look at {shown}: {why}")),
+        Err(why) => return Err(format!("cannot read {shown}: {why}")),
     };
     is_file(&meta).map_err(|what| format!("{shown} is {what}"))?;
     let stamp = Stamp::from(&meta);
     if meta.len() > MOST {
-        let what = format!("it is {} bytes long, more than the {MOST} that are taken", meta.len());
+        let what = format!("it has {} bytes; at most {MOST} are allowed", meta.len());
         return Ok(Found::Other(what, stamp));
     }
     let mut bytes = Vec::new();
@@ -51,10 +51,10 @@ pub(super) fn look(place: &Place) -> Result<Found, String> {
     })
 }
 
-/// What is there, as far as a question about it rests on that: the content of a text, else what the file
-/// system says of the file.
+/// A stamp of the file that a question refers to: a digest of a text, otherwise the file system's
+/// metadata.
 pub(super) fn stamp(place: &Place) -> String {
-    match look(place) {
+    match read_file(place) {
         Ok(Found::Nothing) => "nothing".to_owned(),
         Ok(Found::Text(text, _)) => {
             let digest: Vec<String> =
@@ -68,7 +68,7 @@ pub(super) fn stamp(place: &Place) -> String {
     }
 }
 
-/// Whether it is a plain file, or what it is instead. Pipes and devices might never end.
+/// Checks for a plain file. Reading a pipe or a device might never end.
 pub(super) fn is_file(meta: &Metadata) -> Result<(), &'static str> {
     match meta {
         _ if meta.is_file() => Ok(()),
@@ -77,13 +77,13 @@ pub(super) fn is_file(meta: &Metadata) -> Result<(), &'static str> {
     }
 }
 
-/// Whether bytes are no text: no text has a NUL near its beginning.
+/// Whether the bytes are not text: text has no NUL near its beginning.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8 * 1024).any(|it| *it == 0)
 }
 
-/// Puts a text there, with the directories that are missing. What was there keeps its mode.
-pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String> {
+/// Writes a text, and creates missing directories. An existing file keeps its mode.
+pub(super) fn write_file(place: &Place, found: &Found, text: &str) -> Result<(), String> {
     let failed = |why: std::io::Error| format!("cannot write {}: {why}", place.shown);
     let was = match found {
         Found::Nothing => None,
@@ -91,38 +91,38 @@ pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String
     };
     if let Some(directory) = place.real.parent() {
         fs::create_dir_all(directory).map_err(failed)?;
-        // Between the look and now, it may have become a way out.
+        // The directory may have been replaced by a link that leads out.
         if fs::canonicalize(directory).ok().as_deref() != Some(directory) {
             return Err(format!("{} has moved while it was looked at; try again", place.shown));
         }
     }
     if let Ok(meta) = fs::symlink_metadata(&place.real) {
         is_file(&meta).map_err(|what| format!("{} is {what}", place.shown))?;
-        // Renaming would get round it, which is not what whoever took the right away meant.
+        // Renaming would bypass a missing write permission, which is there for a reason.
         if meta.mode() & 0o200 == 0 {
             return Err(format!("{} is read-only", place.shown));
         }
     }
     replace::with(&place.real, was, text.as_bytes(), 0o666).map_err(|why| {
         if why.kind() == ErrorKind::AlreadyExists {
-            return format!("somebody else just made {}; look at it first", place.shown);
+            return format!("somebody else has just created {}; read it first", place.shown);
         }
         failed(why)
     })
 }
 
-/// Whether every line of a text ends as on Windows.
+/// Whether every line ends with CRLF.
 pub(super) fn is_crlf(text: &str) -> bool {
     let all = text.matches('\n').count();
     all > 0 && text.matches("\r\n").count() == all
 }
 
-/// A text with every line ending as on Windows.
+/// The text with every line ending in CRLF.
 pub(super) fn to_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// How many lines, in words.
+/// The number of lines, in words.
 pub(super) fn lines(text: &str) -> String {
     match text.lines().count() {
         1 => "1 line".to_owned(),

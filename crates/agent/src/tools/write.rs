@@ -1,4 +1,4 @@
-//! `write`: puts a whole text into a file.
+//! `write`: replaces the whole text of a file.
 
 use futures_core::future::BoxFuture;
 use punchlist_sched::call::{Checked, Ended};
@@ -8,8 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::diff::diff;
-use super::text::{Found, is_crlf, lines, look, put, stamp, to_crlf};
-use super::{Place, Root, arguments, aside, schema, writes};
+use super::text::{Found, is_crlf, lines, read_file, stamp, to_crlf, write_file};
+use super::{Place, Root, arguments, run_blocking, schema, writes};
 
 /// The tool.
 pub struct Write {
@@ -26,14 +26,14 @@ struct Arguments {
 }
 
 impl Write {
-    /// Writes files of a project, and others where that is allowed.
+    /// Writes files of the project, and others if the policy allows it.
     pub fn new(root: Root) -> Self {
         Self { root, schema: schema::<Arguments>() }
     }
 }
 
-/// The text as it will be in the file: one whose lines all end as on Windows keeps that.
-fn kept(found: &Found, content: String) -> String {
+/// The text to store: a file whose lines all end with CRLF keeps them.
+fn with_line_ends_of(found: &Found, content: String) -> String {
     match found {
         Found::Text(old, _) if is_crlf(old) && !content.contains('\r') => to_crlf(&content),
         Found::Text(..) | Found::Nothing | Found::Other(..) => content,
@@ -53,19 +53,19 @@ impl Tool for Write {
         &self.schema
     }
 
-    fn check(&self, given: &Value) -> Result<Checked, String> {
-        let given: Arguments = arguments(given)?;
-        Ok(writes(self.name(), &self.root.resolve_to_write(&given.path)?))
+    fn check(&self, input: &Value) -> Result<Checked, String> {
+        let input: Arguments = arguments(input)?;
+        Ok(writes(self.name(), &self.root.resolve_to_write(&input.path)?))
     }
 
-    fn preview(&self, given: &Value) -> Preview {
-        let given = arguments::<Arguments>(given);
-        let given = given.and_then(|it| Ok((self.root.resolve_to_write(&it.path)?, it.content)));
-        let Ok((place, content)) = given else {
+    fn preview(&self, input: &Value) -> Preview {
+        let input = arguments::<Arguments>(input);
+        let input = input.and_then(|it| Ok((self.root.resolve_to_write(&it.path)?, it.content)));
+        let Ok((place, content)) = input else {
             return Preview { what: "write".to_owned(), ..Preview::default() };
         };
-        let found = look(&place).unwrap_or(Found::Nothing);
-        let content = kept(&found, content);
+        let found = read_file(&place).unwrap_or(Found::Nothing);
+        let content = with_line_ends_of(&found, content);
         let verb = if found == Found::Nothing { "create" } else { "replace" };
         let diff = match &found {
             Found::Nothing => diff("", &content),
@@ -76,27 +76,27 @@ impl Tool for Write {
         Preview { what, diff, touches: vec![place.shown], ..Preview::default() }
     }
 
-    fn stamp(&self, given: &Value) -> Option<String> {
-        let given: Arguments = arguments(given).ok()?;
-        Some(stamp(&self.root.resolve_to_write(&given.path).ok()?))
+    fn stamp(&self, input: &Value) -> Option<String> {
+        let input: Arguments = arguments(input).ok()?;
+        Some(stamp(&self.root.resolve_to_write(&input.path).ok()?))
     }
 
-    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
+    fn run(&self, input: Value, work: Work) -> BoxFuture<'static, Ended> {
         let root = self.root.clone();
-        aside(work, move |_| {
-            let given: Arguments = arguments(&given)?;
-            written(&root.resolve_to_write(&given.path)?, given.content)
+        run_blocking(work, move |_| {
+            let input: Arguments = arguments(&input)?;
+            written(&root.resolve_to_write(&input.path)?, input.content)
         })
     }
 }
 
 fn written(place: &Place, content: String) -> Result<String, String> {
-    let found = look(place)?;
-    let content = kept(&found, content);
+    let found = read_file(place)?;
+    let content = with_line_ends_of(&found, content);
     let how_much = lines(&content);
-    let said = match &found {
+    let message = match &found {
         Found::Text(old, _) if *old == content => {
-            return Ok(format!("{} is so already", place.shown));
+            return Ok(format!("{} already has this content", place.shown));
         }
         Found::Nothing => format!("created {} ({how_much})", place.shown),
         Found::Text(old, _) => {
@@ -104,6 +104,6 @@ fn written(place: &Place, content: String) -> Result<String, String> {
         }
         Found::Other(..) => format!("replaced {} ({how_much})", place.shown),
     };
-    put(place, &found, &content)?;
-    Ok(said)
+    write_file(place, &found, &content)?;
+    Ok(message)
 }

@@ -146,7 +146,8 @@ impl World {
                 input = self.perform(effect, &status, options);
             }
             if let Some(doing) = &self.doing {
-                assert_eq!(self.turn.resume(), [doing.clone()], "after a crash it goes on here");
+                let resumed = self.turn.resume();
+                assert_eq!(resumed.as_slice(), std::slice::from_ref(doing), "after a crash");
             }
             if ends_by_user {
                 let left = self.status().in_progress;

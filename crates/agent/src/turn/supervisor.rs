@@ -134,10 +134,12 @@ impl Supervisor {
 
     fn call(&mut self, turn: &mut Common, purpose: Purpose) -> Vec<Effect> {
         self.calls = self.calls.saturating_add(1);
-        let tools = match purpose {
-            Purpose::FinalAnswer => Offered::Nothing,
-            _ if turn.options.is_plan_only => Offered::Planning,
-            _ => Offered::Everything,
+        let tools = if purpose == Purpose::FinalAnswer {
+            Offered::Nothing
+        } else if turn.options.is_plan_only {
+            Offered::Planning
+        } else {
+            Offered::Everything
         };
         turn.call_model(Ask::new(purpose, tools))
     }

@@ -36,7 +36,12 @@ fn calls_of_a_busy_model(options: Options, plan: &PlanStatus) -> u32 {
                 if ask.purpose == Purpose::FinalAnswer { says("What there is.") } else { calls(1) }
             }
             Effect::RunCalls { .. } => Input::CallsEnded,
-            _ => continue,
+            Effect::Change(_)
+            | Effect::RefuseAnswer { .. }
+            | Effect::Tell(_)
+            | Effect::Inform(_)
+            | Effect::Cancel
+            | Effect::End(_) => continue,
         };
         effects = turn.step(input, plan);
     }

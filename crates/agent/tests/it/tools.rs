@@ -1,4 +1,4 @@
-//! The tools as a scheduler meets them, on real files: what they touch, what they show, what they do.
+//! The tools as the scheduler uses them, on real files: what they touch, preview and do.
 
 mod files;
 mod finding;
@@ -14,7 +14,7 @@ use punchlist_sched::policy::{Commands, Policy, Verdict};
 use punchlist_sched::{Decision, Preview, Processes, Rule, Tool, Tools, Work, output};
 use serde_json::{Value, json};
 
-/// A project in a directory that has something beside it.
+/// A project in a directory that has other files too.
 pub(crate) struct Project {
     directory: tempfile::TempDir,
     tools: Tools,
@@ -34,7 +34,7 @@ impl Project {
         Self { directory, tools: all }
     }
 
-    /// A path below the directory that the project is in.
+    /// A path below the directory that contains the project.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         fs::canonicalize(self.directory.path()).unwrap().join(path)
     }
@@ -53,14 +53,14 @@ impl Project {
         self.tools.get(name).unwrap()
     }
 
-    /// What the place of the test is called, so that results are the same everywhere.
+    /// Replaces the directory of the test, so that results are the same everywhere.
     pub(crate) fn without_place(&self, text: &str) -> String {
         let place = self.path("");
         let place = place.to_str().unwrap().trim_end_matches('/');
         text.replace(place, "/w")
     }
 
-    /// A call that nobody objects to: what came of it.
+    /// The result of a call that is checked and then allowed.
     pub(crate) fn call(&self, name: &str, arguments: Value) -> String {
         if let Err(why) = self.tools.check(name, &arguments) {
             return self.without_place(&format!("refused: {why}"));
@@ -68,19 +68,19 @@ impl Project {
         self.run(name, arguments)
     }
 
-    /// A call that was not even looked at.
+    /// The result of a call that runs without being checked.
     pub(crate) fn run(&self, name: &str, arguments: Value) -> String {
         let work = Work::alone(Processes::none(), output::Options::default());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let said = match runtime.block_on(self.tool(name).run(arguments, work)) {
+        let output = match runtime.block_on(self.tool(name).run(arguments, work)) {
             Ended::Well(output) => output.text,
             Ended::Badly { what, .. } => format!("failed: {what}"),
             Ended::Declined(what) | Ended::Panicked(what) => format!("panicked: {what}"),
         };
-        self.without_place(&said)
+        self.without_place(&output)
     }
 
-    /// What a person who is asked would see.
+    /// The preview that a person would see.
     pub(crate) fn preview(&self, name: &str, arguments: &Value) -> String {
         let Preview { what, command, diff, touches, .. } = self.tool(name).preview(arguments);
         let command = command.map(|it| format!("\n$ {it}")).unwrap_or_default();
@@ -90,7 +90,7 @@ impl Project {
         self.without_place(&format!("{what}{touches}{command}{diff}"))
     }
 
-    /// What policy says of a call.
+    /// The policy's verdict on a call.
     pub(crate) fn verdict(&self, rules: &[Rule], name: &str, arguments: &Value) -> &'static str {
         let Ok(checked) = self.tools.check(name, arguments) else { return "refused" };
         match Policy::new(rules.to_vec(), Vec::new()).verdict(&checked.subject) {
@@ -104,13 +104,13 @@ impl Project {
 #[test]
 fn models_are_told_this_of_the_tools() {
     let project = Project::new();
-    let mut told = String::new();
+    let mut report = String::new();
     for tool in project.tools.iter() {
         let schema = serde_json::to_string_pretty(tool.schema()).unwrap();
-        told.push_str(&format!("{}: {}\n{schema}\n\n", tool.name(), tool.description()));
+        report.push_str(&format!("{}: {}\n{schema}\n\n", tool.name(), tool.description()));
     }
-    assert!(!told.contains("$ref") && !told.contains("$defs"));
-    insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!(told) });
+    assert!(!report.contains("$ref") && !report.contains("$defs"));
+    insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!(report) });
 }
 
 #[test]
@@ -139,9 +139,9 @@ fn arguments_that_nobody_asked_for_do_no_harm_and_wrong_ones_are_named() {
         ("shell", json!({"command": "ls", "directory": ".."})),
         ("shell", json!({"command": "ls", "directory": "a"})),
     ] {
-        let said = project.call(name, arguments.clone());
-        assert!(said.starts_with("refused: "), "{name} {arguments}: {said}");
-        // Nobody should run a call that was refused, and nothing breaks if somebody does.
+        let output = project.call(name, arguments.clone());
+        assert!(output.starts_with("refused: "), "{name} {arguments}: {output}");
+        // A refused call is not supposed to run; if it does, nothing must break.
         project.run(name, arguments);
     }
 }
@@ -167,7 +167,7 @@ fn a_shell_call_is_judged_by_its_commands() {
     assert_eq!(verdict("cargo test && rm x", None), "ask");
     assert_eq!(verdict("sh -c 'cargo test'", None), "ask");
     assert_eq!(verdict("./check", None), "allow");
-    // Elsewhere it is another program, and another file.
+    // In another directory it is another program and another file.
     assert_eq!(verdict("cargo test", Some("sub")), "allow");
     assert_eq!(verdict("./check", Some("sub")), "ask");
     assert_eq!(verdict("cargo test > log", Some("sub")), "ask");

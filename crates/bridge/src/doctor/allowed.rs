@@ -1,7 +1,7 @@
-//! Which servers Gemini CLI starts at all: lists in its settings that leave ours out.
+//! Whether lists in Gemini CLI's settings exclude Punchlist's server.
 //!
-//! Of several files the strongest that has a list counts, and the others' lists do not: the system's comes
-//! before the project's, and that before the user's. Only looks.
+//! Only the list of the file with the highest precedence counts: the system's file, then the
+//! project's, then the user's. Files are only read.
 
 use std::path::{Path, PathBuf};
 
@@ -12,14 +12,14 @@ use super::{Finding, Options};
 use crate::install::entries::SERVER;
 use crate::install::{Scope, document, gemini};
 
-/// Where the administrator of the machine has settings for everybody.
+/// The administrator's settings for all users of the machine.
 const SYSTEM: &str = "/etc/gemini-cli/settings.json";
 
-/// A list in the settings: its name, and the name that it had in older ones.
+/// A list in the settings: its name, and its name in older versions.
 const ALLOWED: (&str, &str) = ("allowed", "allowMCPServers");
 const EXCLUDED: (&str, &str) = ("excluded", "excludeMCPServers");
 
-/// Looks at all files that count in a project.
+/// Examines all files that apply to a project.
 pub(super) fn look(options: &Options, root: &Path) -> Vec<Finding> {
     let (home, config) = (&options.install.home, options.install.config_dir.as_deref());
     let project = gemini::settings(home, config, &Scope::Project(root.to_owned()));
@@ -28,7 +28,7 @@ pub(super) fn look(options: &Options, root: &Path) -> Vec<Finding> {
 }
 
 fn judge(paths: impl IntoIterator<Item = PathBuf>) -> Vec<Finding> {
-    // A file that the agent does not read says nothing.
+    // A file that the agent cannot read has no effect.
     let says = |path: &Path| document(Agent::Gemini, path).ok().map(|it| it.value());
     let files: Vec<(PathBuf, Value)> =
         paths.into_iter().filter_map(|path| says(&path).map(|says| (path, says))).collect();
@@ -49,7 +49,7 @@ fn judge(paths: impl IntoIterator<Item = PathBuf>) -> Vec<Finding> {
     }
     if let Some((name, path, true)) = strongest(EXCLUDED) {
         let said = format!("{name} in {path} names {SERVER}: Gemini CLI does not start the server");
-        findings.push(Finding::bad("mcp", said, format!("take {SERVER} out of {name} in {path}")));
+        findings.push(Finding::bad("mcp", said, format!("remove {SERVER} from {name} in {path}")));
     }
     findings
 }

@@ -1,7 +1,7 @@
-//! Whether somebody holds the right to write a database and does not let go.
+//! Whether a process holds the write lock of a database and does not release it.
 //!
-//! A lock ends with its process, so that it can only stay where a process hangs or was stopped. Then
-//! every hook waits in vain, and says nothing.
+//! A lock ends with its process, so it stays only if a process hangs or was stopped. Then every
+//! hook times out, silently.
 
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 
 use super::Finding;
 
-/// The files that writers queue at stand beside the database and end so.
+/// The suffixes of the lock files beside the database.
 const ENDINGS: [&str; 2] = ["-queue", "-bell"];
-/// How often it is looked again.
+/// The time between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Looks whether the right to write can be had within that time. Takes it for a moment, and changes
+/// Whether the write lock can be acquired within `patience`. Holds it for a moment and changes
 /// nothing.
 pub fn look(database: &Path, patience: Duration) -> Option<Finding> {
     ENDINGS.iter().find_map(|ending| {
@@ -27,7 +27,7 @@ pub fn look(database: &Path, patience: Duration) -> Option<Finding> {
 }
 
 fn held(path: &Path, patience: Duration) -> Option<Finding> {
-    // One that is not there is held by nobody.
+    // A lock file that does not exist is not locked.
     let file = File::options().read(true).write(true).open(path).ok()?;
     let until = Instant::now() + patience;
     loop {
@@ -59,13 +59,13 @@ fn held(path: &Path, patience: Duration) -> Option<Finding> {
     })
 }
 
-/// Who holds a lock on a file, where the system tells.
+/// The process that holds a lock on a file, if the system reports it.
 fn holder(file: &File) -> Option<(u32, String)> {
     let inode = file.metadata().ok()?.ino().to_string();
     let locks = fs::read_to_string("/proc/locks").ok()?;
     let pid = locks.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        // `1: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`; who only waits has an arrow.
+        // `1: FLOCK ADVISORY WRITE 1234 08:01:5678 0 EOF`; a process that only waits has an arrow.
         let is_it = words.get(5)?.rsplit(':').next()? == inode && words.get(1) != Some(&"->");
         is_it.then(|| words.get(4)?.parse().ok())?
     })?;

@@ -1,5 +1,5 @@
-//! Starts an MCP server over stdio, asks it for its tools and ends it again. A client of the few
-//! lines that this takes; it calls no tool, so nothing changes.
+//! Starts an MCP server over stdio, lists its tools and ends it. A minimal client that calls no
+//! tool, so nothing changes.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{ChildStdin, Command};
@@ -11,21 +11,21 @@ use serde_json::{Value, json};
 
 use super::run::Group;
 
-/// The longest line that is read. A list of tools is some kilobytes.
+/// The longest line that is read. A list of tools is a few kilobytes.
 const MOST: u64 = 4 * 1024 * 1024;
 
-/// Whether it ended before or after it was asked is a matter of chance.
+/// The message for a server that ends early, whether before or after the request.
 const ENDED: &str = "ended without an answer";
 
 /// What a server offers.
 pub(super) struct Tools {
     pub(super) names: Vec<String>,
-    /// How long the list is that a model reads.
+    /// The size of the definitions that a model reads.
     pub(super) bytes: usize,
     pub(super) took: Duration,
 }
 
-/// Asks a server for its tools, or says what it did instead.
+/// A server's tools, or what went wrong.
 pub(super) fn tools(command: Command, version: &str, patience: Duration) -> Result<Tools, String> {
     let begun = Instant::now();
     let mut group = Group::start(command).map_err(|why| format!("does not start: {why}"))?;
@@ -56,7 +56,7 @@ pub(super) fn tools(command: Command, version: &str, patience: Duration) -> Resu
     let result = answer(&receive, 2, deadline)?;
     let tools = result["tools"].as_array().ok_or("does not list its tools")?;
     let names = tools.iter().filter_map(|it| Some(it["name"].as_str()?.to_owned())).collect();
-    // What reaches the model of a tool.
+    // The fields of a tool that a model reads.
     let read = tools.iter().map(|it| json!([it["name"], it["description"], it["inputSchema"]]));
     let bytes = read.map(|it| it.to_string().len()).sum();
     Ok(Tools { names, bytes, took: begun.elapsed() })
@@ -67,7 +67,7 @@ fn ask(stdin: &mut ChildStdin, message: &Value) -> Result<(), String> {
     stdin.write_all(line.as_bytes()).map_err(|_| ENDED.to_owned())
 }
 
-/// Waits for the answer to one question and passes over everything else.
+/// Waits for the response to one request, and ignores everything else.
 fn answer(receive: &Receiver<Vec<u8>>, id: u32, deadline: Instant) -> Result<Value, String> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -76,7 +76,7 @@ fn answer(receive: &Receiver<Vec<u8>>, id: u32, deadline: Instant) -> Result<Val
             mpsc::RecvTimeoutError::Disconnected => ENDED.to_owned(),
         })?;
         let message: Value = serde_json::from_slice(&line)
-            .map_err(|_| "prints something that is no answer".to_owned())?;
+            .map_err(|_| "prints something that is not JSON".to_owned())?;
         if message["id"] != id {
             continue;
         }

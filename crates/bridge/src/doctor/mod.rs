@@ -1,8 +1,8 @@
-//! Says what is wired into an agent and whether it works, by really doing it: the installed hook is
-//! called as the agent calls it, the installed server is started and asked for its tools.
+//! Reports what is installed for an agent and whether it works, by trying it: calls the installed
+//! hook as the agent does, starts the installed server and lists its tools.
 //!
-//! Nothing is changed and nothing is believed that can be tried. A finding says what is so and, where
-//! something is amiss, the command that mends it. The store is looked at by the caller, who has it.
+//! Nothing is changed. A finding says what was found and, if something is wrong, the command that
+//! fixes it. The caller examines the store.
 
 mod allowed;
 pub mod locks;
@@ -25,51 +25,51 @@ use punchlist_formats::hook::{Agent, Version};
 use crate::install::known::minimum;
 use crate::install::{self, Scope};
 
-/// What is looked at.
+/// What to examine.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What an installation now would depend on.
+    /// The options of an installation with the current settings.
     pub install: install::Options,
-    /// The agent's program, where it was found.
+    /// The agent's program, if it was found.
     pub program: Option<PathBuf>,
-    /// Our version.
+    /// Punchlist's version.
     pub version: String,
-    /// The directory that hook and server are called in.
+    /// The directory in which hook and server are started.
     pub directory: PathBuf,
-    /// How long anything may take.
+    /// The timeout of each test.
     pub patience: Duration,
-    /// Processes of the agent that are known to run.
+    /// Known running processes of the agent.
     pub running: Vec<u32>,
 }
 
 /// One finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What it is about.
+    /// The part that was examined.
     pub about: &'static str,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// What is so.
+    /// What was found.
     pub said: String,
-    /// What to do about it.
+    /// How to fix it.
     pub fix: Option<String>,
 }
 
-/// How something stands.
+/// The state of a part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
     /// It works.
     Good,
-    /// It is not there, and nobody misses it.
+    /// It is not installed, and need not be.
     Absent,
-    /// It works, but somebody should know.
+    /// It works, with a remark.
     Note,
     /// It does not work.
     Bad,
 }
 
 impl State {
-    /// Its name in JSON.
+    /// The state's name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "ok",
@@ -81,48 +81,48 @@ impl State {
 }
 
 impl Finding {
-    /// Something that works.
+    /// A part that works.
     pub fn good(about: &'static str, said: impl Into<String>) -> Self {
         Self { about, state: State::Good, said: said.into(), fix: None }
     }
 
-    /// Something that is not there.
+    /// A part that is not installed.
     pub fn absent(about: &'static str, said: impl Into<String>) -> Self {
         Self { state: State::Absent, ..Self::good(about, said) }
     }
 
-    /// Something to know, and what can be done about it.
+    /// A remark, and what can be done about it.
     pub fn note(about: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { about, state: State::Note, said: said.into(), fix: Some(fix.into()) }
     }
 
-    /// Something that does not work, and what mends it.
+    /// A part that does not work, and how to fix it.
     pub fn bad(about: &'static str, said: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { about, state: State::Bad, said: said.into(), fix: Some(fix.into()) }
     }
 }
 
-/// What stands between a hook's version and what keeps it from working, when it is asked how it is.
-pub const BUT: &str = ", but ";
+/// Separates the version from the problem in a hook's answer to the doctor's test event.
+pub const PROBLEM_SEPARATOR: &str = ", but ";
 
-/// What was found, and the databases that the entries name.
+/// The findings, and the databases that the entries name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// The findings.
     pub findings: Vec<Finding>,
-    /// The databases that hooks and servers use, if they are set up; the one first that the agent's
-    /// tools work on here.
+    /// The databases that hooks and servers use, first the one that the agent's tools use in this
+    /// directory.
     pub databases: Vec<PathBuf>,
-    /// Whether that first one is named by entries for the project.
+    /// Whether the first database is named by entries for the project.
     pub is_for_project: bool,
-    /// Whether anything of ours was found in the agent's files.
+    /// Whether any entry of Punchlist was found in the agent's files.
     pub is_wired: bool,
 }
 
-/// Looks at an agent.
+/// Examines an agent.
 pub fn agent(options: &Options) -> Report {
     let (program, version) = program(options);
-    // What is wired is held against what this version knows.
+    // The entries are compared with those for the agent's installed version.
     let install = install::Options { version, ..options.install.clone() };
     let options = &Options { install, ..options.clone() };
     let mut report = Report { findings: vec![program], ..Report::default() };
@@ -132,14 +132,14 @@ pub fn agent(options: &Options) -> Report {
     };
     let own = install::Options { scope: Scope::Project(root.clone()), ..options.install.clone() };
     let mut scopes = vec![Scope::User];
-    // In the home directory both have one file, and it is the user's.
+    // In the home directory both scopes have the same file, and it is the user's.
     if !own.is_shared() {
         scopes.push(own.scope);
     }
     let mut wired = Vec::new();
     for scope in scopes {
-        match wiring::look(options, scope) {
-            Ok(wiring) if wiring.is_there() => wired.push(wiring),
+        match wiring::read(options, scope) {
+            Ok(wiring) if wiring.has_entries() => wired.push(wiring),
             Ok(_) => {}
             Err(error) => {
                 report.findings.push(Finding::bad("entries", error.to_string(), error.remedy()));
@@ -163,7 +163,7 @@ pub fn agent(options: &Options) -> Report {
     for wiring in &wired {
         report.findings.extend(wiring.findings(options));
     }
-    // What is set up for a project comes before what is for every one.
+    // Entries for a project come before entries for the user.
     report.databases = wired.iter().rev().filter_map(wiring::Wiring::database).collect();
     report.is_for_project = wired.last().is_some_and(wiring::Wiring::is_for_project);
     if wired_at_all {
@@ -183,8 +183,8 @@ pub fn agent(options: &Options) -> Report {
     report
 }
 
-/// What two installations with different commands come to. A project with a database of its own needs
-/// both: what is for every project must not lead to the database of one.
+/// Reports two installations with different commands. A project with its own database needs both,
+/// because the user's entries must not name the database of one project.
 fn twice(options: &Options, one: &wiring::Wiring, other: &wiring::Wiring) -> Finding {
     if one.database() != other.database() {
         let said = "set up for you, and for this project with a database of its own: its tools work \
@@ -198,14 +198,14 @@ fn twice(options: &Options, one: &wiring::Wiring, other: &wiring::Wiring) -> Fin
     )
 }
 
-/// The version that an agent's program says it is.
+/// The version that an agent's program reports.
 pub fn version(program: &Path, patience: Duration) -> Option<Version> {
     let ran = ask_version(program, patience).ok().filter(|it| it.code == Some(0))?;
     Version::read(&String::from_utf8_lossy(&ran.out))
 }
 
-/// Runs `PROGRAM --version`. Agents write into their own directories even then, so the program is given
-/// an empty one, which is removed afterwards.
+/// Runs `PROGRAM --version` with an empty home directory, because agents write into their home even
+/// then.
 fn ask_version(program: &Path, patience: Duration) -> io::Result<run::Ran> {
     let home = tempfile::tempdir()?;
     let mut command = Command::new(program);
@@ -216,7 +216,7 @@ fn ask_version(program: &Path, patience: Duration) -> io::Result<run::Ran> {
     run::run(command, b"", patience)
 }
 
-/// The agent itself, and its version if it says which.
+/// The agent's program and its version.
 fn program(options: &Options) -> (Finding, Option<Version>) {
     let Some(path) = &options.program else {
         let said = "not found on this machine";
@@ -229,25 +229,25 @@ fn program(options: &Options) -> (Finding, Option<Version>) {
             let text = String::from_utf8_lossy(&ran.out);
             return (in_version(options.install.agent, &text, path), Version::read(&text));
         }
-        // One that starts slowly is not broken.
+        // A slow start is not an error.
         Ok(ran) if ran.code.is_none() => Finding::note(
             "program",
             format!("{place} --version {}", ran.end()),
-            "see whether it starts by itself",
+            "run it yourself to see whether it starts",
         ),
         Ok(ran) => Finding::bad(
             "program",
             format!("{place} --version {}", ran.end()),
-            "see why it does not start, or install it anew",
+            "see why it does not start, or reinstall it",
         ),
         Err(why) => {
-            Finding::bad("program", format!("{place} does not start: {why}"), "install it anew")
+            Finding::bad("program", format!("{place} does not start: {why}"), "reinstall it")
         }
     };
     (finding, None)
 }
 
-/// What is to be said of the version that a program printed.
+/// The finding about a program's version.
 fn in_version(agent: Agent, text: &str, path: &Path) -> Finding {
     let is_version = |it: &&str| it.starts_with(|it: char| it.is_ascii_digit());
     let version = text.split_whitespace().find(is_version).unwrap_or("of unknown version");
@@ -274,12 +274,12 @@ fn thousands(number: usize) -> String {
     out
 }
 
-/// Whether all is as it should be.
+/// Whether no finding is bad.
 pub fn is_well(findings: &[Finding]) -> bool {
     findings.iter().all(|it| it.state != State::Bad)
 }
 
-/// Whether a file is the other, by whatever path.
+/// Whether two paths lead to the same file.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let id = |path: &Path| std::fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));

@@ -1,7 +1,7 @@
-//! What in Claude Code's other files keeps it from using what is set up.
+//! Other settings of Claude Code that keep it from using an installation.
 //!
-//! Claude Code puts its settings together from several files, and a server's name may be given in
-//! several places: entries of ours that are all in order say nothing about the rest. Only looks.
+//! Claude Code merges several settings files, and a server's name may be defined in several places.
+//! So correct entries are not enough. Files are only read.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,15 @@ use crate::install::claude::{PERMISSION, Places};
 use crate::install::entries::{SERVER, is_our_server};
 use crate::install::{Scope, document};
 
-/// Looks at all files that count in a directory. A file that is not read by the agent either is passed
-/// over.
+/// Examines all files that apply to a directory. A file that the agent cannot read is ignored.
 pub(super) fn look(options: &Options, root: &Path) -> Vec<Finding> {
     let (home, config) = (&options.install.home, options.install.config_dir.as_deref());
     let user = Places::of(home, config, &Scope::User);
     let project = Places::of(home, config, &Scope::Project(root.to_owned()));
     let local = project.settings.with_file_name("settings.local.json");
-    // In the home directory the project's are the user's own.
+    // In the home directory, the project's file is the user's own.
     let is_home = is_same_file(&project.settings, &user.settings);
-    // The stronger first.
+    // Higher precedence first.
     let mut files = Vec::new();
     for (whose, path) in
         [(Whose::Local, local), (Whose::Project, project.settings), (Whose::User, user.settings)]
@@ -48,14 +47,14 @@ pub(super) fn look(options: &Options, root: &Path) -> Vec<Finding> {
     findings
 }
 
-/// One of the files that settings are put together from.
+/// One of the merged settings files.
 struct Settings {
     whose: Whose,
     path: PathBuf,
     says: Value,
 }
 
-/// For whom a file of settings is.
+/// Whose a settings file is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Whose {
     /// This user, in this project.
@@ -66,28 +65,28 @@ enum Whose {
     User,
 }
 
-/// What a JSON file of the agent's says; nothing if the agent does not read it.
+/// The content of a JSON file; null if the agent cannot read it.
 fn value(path: &Path) -> Value {
     document(Agent::Claude, path).map(|it| it.value()).unwrap_or_default()
 }
 
-/// Whether a list of servers has ours.
+/// Whether a list of servers contains Punchlist's.
 fn names_us(list: &Value) -> bool {
     list.as_array().is_some_and(|it| it.iter().any(|it| it == SERVER))
 }
 
-/// Whether the strongest file that says something about it switches all hooks off.
+/// Whether the file with the highest precedence that sets it disables all hooks.
 fn hooks_are_off(files: &[Settings]) -> Option<Finding> {
     const NAME: &str = "disableAllHooks";
     let file = files.iter().find(|it| it.says[NAME].is_boolean())?;
     (file.says[NAME] == true).then(|| {
         let path = file.path.display();
         let said = format!("{NAME} is set in {path}: Claude Code calls no hook at all");
-        Finding::bad("hooks", said, format!("take {NAME} out of {path}"))
+        Finding::bad("hooks", said, format!("remove {NAME} from {path}"))
     })
 }
 
-/// Whether a file forbids our tools, or some of them. What one forbids no other can allow.
+/// Whether a file denies some or all of Punchlist's tools. No other file can allow them again.
 fn denied(path: &Path, settings: &Value) -> Option<Finding> {
     let list = settings["permissions"]["deny"].as_array()?;
     let rules: Vec<&str> =
@@ -102,11 +101,11 @@ fn denied(path: &Path, settings: &Value) -> Option<Finding> {
     Some(Finding::bad(
         "permission",
         format!("permissions.deny in {path} names {rules}: {what}"),
-        format!("take {rules} out of permissions.deny in {path}"),
+        format!("remove {rules} from permissions.deny in {path}"),
     ))
 }
 
-/// How much of ours a rule is about.
+/// Which of Punchlist's tools a rule concerns.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reach {
     One,
@@ -126,20 +125,20 @@ fn reach(rule: &str) -> Option<Reach> {
     }
 }
 
-/// Servers as Claude Code finds them in a directory: the user's for that directory alone, the project's,
-/// the user's for every project. The first one of a name counts.
+/// The servers that Claude Code finds in a directory: the user's for this directory, the project's,
+/// the user's for all projects. The first one with a name wins.
 struct Here<'a> {
     root: &'a Path,
     /// The file with the user's servers.
     users: &'a Path,
-    /// The file with the project's.
+    /// The file with the project's servers.
     projects: &'a Path,
-    /// What the user's file says of this directory.
+    /// What the user's file says about this directory.
     state: Value,
 }
 
 impl Here<'_> {
-    /// Whether our server was switched off here, whichever it is.
+    /// Whether the user disabled the server named `punchlist` in this directory.
     fn switched_off(&self) -> Option<Finding> {
         let (root, users) = (self.root.display(), self.users.display());
         names_us(&self.state["disabledMcpServers"]).then(|| {
@@ -150,7 +149,7 @@ impl Here<'_> {
         })
     }
 
-    /// A server of somebody else's under our name, for this user in this directory.
+    /// Another server with Punchlist's name, defined by this user for this directory.
     fn shadowed(&self) -> Option<Finding> {
         let root = self.root.display();
         let fix = format!("in {root}: claude mcp remove {SERVER} --scope local");
@@ -158,8 +157,8 @@ impl Here<'_> {
         is_foreign.then(|| Finding::bad("mcp", self.another(self.users), fix))
     }
 
-    /// What becomes of a server in the project's file. Until the user has approved it Claude Code goes on
-    /// as if it were not there, which is a consent that nobody gives in the user's place.
+    /// Whether the server in the project's file is used. Claude Code ignores it until the user has
+    /// approved it, and Punchlist does not approve it for the user.
     fn project(&self, files: &[Settings]) -> Option<Finding> {
         let (root, path) = (self.root.display(), self.projects.display());
         let server = &value(self.projects)["mcpServers"][SERVER];
@@ -169,7 +168,7 @@ impl Here<'_> {
                 Some(Finding::bad("mcp", self.another(self.projects), fix))
             }
             Approval::Given => None,
-            // Where it is not used it takes nothing's place.
+            // A foreign server that is not used does not replace ours.
             Approval::Refused(_) | Approval::Open if !is_our_server(server) => None,
             Approval::Refused(by) => {
                 let by = by.display();
@@ -177,12 +176,12 @@ impl Here<'_> {
                     "disabledMcpjsonServers in {by} names {SERVER}: Claude Code does not use the one \
                      in {path}"
                 );
-                let fix = format!("take {SERVER} out of disabledMcpjsonServers in {by}");
+                let fix = format!("remove {SERVER} from disabledMcpjsonServers in {by}");
                 Some(Finding::bad("mcp", said, fix))
             }
             Approval::Open => {
                 let said =
-                    format!("the server in {path} is not approved yet: Claude Code passes over it");
+                    format!("the server in {path} is not approved yet: Claude Code ignores it");
                 let fix = format!("start `claude` in {root} and approve {SERVER}");
                 Some(Finding::note("mcp", said, fix))
             }
@@ -196,7 +195,7 @@ impl Here<'_> {
         )
     }
 
-    /// Whether the user has approved a server of our name in the project's file.
+    /// Whether the user has approved the server named `punchlist` in the project's file.
     fn approval<'a>(&'a self, files: &'a [Settings]) -> Approval<'a> {
         let refuses = |it: &Value| names_us(&it["disabledMcpjsonServers"]);
         if let Some(file) = files.iter().find(|it| refuses(&it.says)) {
@@ -208,7 +207,7 @@ impl Here<'_> {
         let approves = |it: &Value| {
             names_us(&it["enabledMcpjsonServers"]) || it["enableAllProjectMcpServers"] == true
         };
-        // What lies in the project counts once the user trusts the project.
+        // Settings inside the project count only if the user trusts the project.
         let is_trusted = self.state["hasTrustDialogAccepted"] == true;
         let counts = |it: &&Settings| match it.whose {
             Whose::User => true,
@@ -221,16 +220,16 @@ impl Here<'_> {
     }
 }
 
-/// What the user said to a server in the project's file.
+/// Whether the user approved a server in the project's file.
 enum Approval<'a> {
     Given,
-    /// No, in this file.
+    /// Refused, in this file.
     Refused(&'a Path),
-    /// Nothing yet.
+    /// Not decided yet.
     Open,
 }
 
-/// Whether there is a server, and it is not ours.
+/// Whether there is a server that is not Punchlist's.
 fn is_foreign(server: &Value) -> bool {
     server.is_object() && !is_our_server(server)
 }

@@ -1,4 +1,4 @@
-//! Runs a program to its end, but not for ever and not with more output than can be of use.
+//! Runs a program with a timeout and a limit for its output.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Most output that is kept.
+/// The maximal output that is kept.
 const MOST: u64 = 1024 * 1024;
 
-/// What became of a program.
+/// The result of a program.
 pub(crate) struct Ran {
-    /// Its exit code; `None` if it had to be ended or was.
+    /// Its exit code; `None` after a timeout or a signal.
     pub(crate) code: Option<i32>,
     pub(crate) out: Vec<u8>,
     pub(crate) took: Duration,
@@ -24,18 +24,18 @@ impl Ran {
     /// How it ended, in words.
     pub(crate) fn end(&self) -> String {
         match self.code {
-            Some(0) => "says something else".to_owned(),
-            Some(code) => format!("ends with {code}"),
+            Some(0) => "prints something else".to_owned(),
+            Some(code) => format!("exits with code {code}"),
             None => format!("does not end within {} ms", self.took.as_millis()),
         }
     }
 }
 
-/// A program whose whole group ends when this is dropped.
+/// A program whose process group is killed when this value is dropped.
 pub(crate) struct Group(pub(crate) Child);
 
 impl Group {
-    /// Starts a program in a group of its own, so that what it starts can be ended with it.
+    /// Starts a program in a process group of its own, so that its children can be killed with it.
     pub(crate) fn start(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.process_group(0).spawn().map(Self)
@@ -46,26 +46,26 @@ impl Drop for Group {
     fn drop(&mut self) {
         let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // It may be gone already, which is as well.
+            // The group may have ended already.
             kill_process_group(pid, Signal::KILL).ok();
         }
         self.0.wait().ok();
     }
 }
 
-/// Runs a program with that input.
+/// Runs a program with this input.
 pub(crate) fn run(command: Command, input: &[u8], patience: Duration) -> io::Result<Ran> {
     let begun = Instant::now();
     let mut group = Group::start(command)?;
     let (stdin, stdout) = (group.0.stdin.take(), group.0.stdout.take());
     let input = input.to_owned();
-    // Threads of their own: a program may answer before it has read, or do neither.
+    // Separate threads, because a program may answer before it has read its input, or do neither.
     thread::spawn(move || stdin.map(|mut it| it.write_all(&input).ok()));
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
         let mut out = Vec::new();
         let read = stdout.map(|it| it.take(MOST).read_to_end(&mut out));
-        // Nobody waits any more if it took too long.
+        // After a timeout nobody receives this.
         send.send((out, read)).ok();
     });
     let out = receive.recv_timeout(patience).map(|it| it.0);

@@ -1,6 +1,6 @@
-//! How agents that run now were started: options by which one goes without what is set up.
+//! Whether running agents were started with options that disable an installation.
 //!
-//! Settings cannot tell: whoever started the program has said so on its command line.
+//! Such options are on the command line and not in the settings.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use super::{Finding, Options};
 use crate::install::entries::SERVER;
 use crate::process;
 
-/// Most sessions of the agent's own that are looked at.
+/// Most session files that are read.
 const MOST: usize = 64;
 
-/// Looks at the programs that run. `scopes` are the sources of settings that ours stand in, as the agent
-/// calls them.
+/// Examines the running programs. `scopes` are the sources of settings that contain our entries, as
+/// the agent names them.
 pub(super) fn look(options: &Options, scopes: &[&str]) -> Vec<Finding> {
     let mut pids = options.running.clone();
     pids.extend(noted(options));
@@ -30,7 +30,7 @@ pub(super) fn look(options: &Options, scopes: &[&str]) -> Vec<Finding> {
     pids.into_iter().flat_map(judge).collect()
 }
 
-/// The processes that Claude Code itself has noted as its sessions.
+/// The processes that Claude Code has recorded as its sessions.
 fn noted(options: &Options) -> Vec<u32> {
     let install = &options.install;
     if install.agent != Agent::Claude {
@@ -46,7 +46,7 @@ fn noted(options: &Options) -> Vec<u32> {
 }
 
 fn judge(agent: Agent, pid: u32, argv: &[String], scopes: &[&str]) -> Vec<Finding> {
-    // A pid that was noted long ago may be another's by now.
+    // The pid may belong to another process by now.
     let is_it = argv.iter().take(3).any(|it| it.contains(agent.as_str()));
     if !is_it {
         return Vec::new();
@@ -71,7 +71,7 @@ fn judge(agent: Agent, pid: u32, argv: &[String], scopes: &[&str]) -> Vec<Findin
                 && !sources.split(',').any(|it| scopes.contains(&it.trim()))
             {
                 let option = format!("--setting-sources {sources}");
-                let what = "it does not read the settings that our hooks and permission stand in";
+                let what = "it does not read the settings with our hooks and permission";
                 let fix =
                     format!("start it with `{}` among its --setting-sources", scopes.join("`, `"));
                 tell("hooks", &option, what, &fix);
@@ -91,7 +91,7 @@ fn judge(agent: Agent, pid: u32, argv: &[String], scopes: &[&str]) -> Vec<Findin
     findings
 }
 
-/// The values of an option, written after it or with `=`.
+/// The values of an option, given as the next argument or after `=`.
 fn values<'a>(argv: &'a [String], option: &'a str) -> impl Iterator<Item = &'a str> {
     argv.iter().enumerate().filter_map(move |(at, word)| {
         if word == option {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn what_the_command_line_switches_off_is_said() {
         let no_tools = "--strict-mcp-config: it has no plan tools";
-        let unread = "it does not read the settings that our hooks and permission stand in";
+        let unread = "it does not read the settings with our hooks and permission";
         let sources = format!("--setting-sources project,local: {unread}");
         check(Agent::Claude, "claude", &[]);
         check(Agent::Claude, "node /x/claude -p hello", &[]);
@@ -137,7 +137,7 @@ mod tests {
         );
         check(Agent::Gemini, "gemini --allowed-mcp-server-names other,punchlist", &[]);
         check(Agent::Codex, "codex exec --strict-mcp-config", &[]);
-        // A pid that is another program's by now.
+        // The pid belongs to another program by now.
         check(Agent::Claude, "vim --strict-mcp-config", &[]);
     }
 }

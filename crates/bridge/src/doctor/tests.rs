@@ -1,4 +1,4 @@
-//! The doctor among programs of every kind: small scripts that stand for us.
+//! The doctor with working and broken programs: small scripts in place of `punchlist`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Answers as we do.
+/// A script that answers like Punchlist.
 const WELL: &str = r#"#!/bin/sh
 case $1 in
 --version) echo "punchlist 1.2.3";;
@@ -41,7 +41,8 @@ impl Place {
     }
 
     fn program(&self, name: &str, script: &str) {
-        // Renamed into place: a file that is still open to write cannot be run.
+        // Written under another name and renamed, because a file that is open for writing cannot be
+        // run.
         fs::write(self.path("new"), script).unwrap();
         fs::set_permissions(self.path("new"), fs::Permissions::from_mode(0o755)).unwrap();
         fs::rename(self.path("new"), self.path(name)).unwrap();
@@ -71,7 +72,7 @@ impl Place {
         }
     }
 
-    /// Puts down what Claude Code knows of a directory.
+    /// Writes Claude Code's own state of a directory.
     fn state(&self, directory: &str, state: &Value) {
         fs::create_dir_all(self.path("home")).unwrap();
         let path = self.path("home/.claude.json");
@@ -81,7 +82,7 @@ impl Place {
         fs::write(&path, servers.to_string()).unwrap();
     }
 
-    /// The findings, a line each, without what differs from run to run.
+    /// The findings, one per line, without what differs from run to run.
     fn told(&self, options: &Options) -> String {
         let report = agent(options);
         let mut out = String::new();
@@ -151,7 +152,7 @@ fn a_program_that_hangs_is_ended_with_all_it_started() {
     for pid in fs::read_to_string(place.path("punchlist.pids")).unwrap().lines() {
         let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let is_over = |state: &str| state.is_empty() || state.contains(") Z ");
-        // A signal that was sent takes effect when the system gets round to it.
+        // A signal takes effect with a delay.
         let until = Instant::now() + Duration::from_secs(20);
         while !is_over(&state()) && Instant::now() < until {
             std::thread::yield_now();
@@ -187,7 +188,7 @@ fn entries_that_were_changed_or_lost_are_named() {
     told!("not_loaded", place.told(&options));
 }
 
-/// Without it the model is shown no more than the names of our tools, and only once it searches.
+/// Without `alwaysLoad` the model sees only the names of the tools, and only when it searches.
 #[test]
 fn a_server_that_is_not_always_loaded_is_told() {
     let place = Place::new(WELL);
@@ -212,7 +213,7 @@ fn a_server_that_is_not_always_loaded_is_told() {
         );
         assert!(!is_well(&agent(&options).findings));
     }
-    // Installing once more mends it.
+    // Installing again fixes it.
     install::install(&options.install).unwrap();
     assert!(is_well(&agent(&options).findings), "{}", place.told(&options));
 }
@@ -262,8 +263,8 @@ fn two_installations_that_differ_are_told() {
     told!("twice", place.told(&options));
 }
 
-/// A terminal opens in the home directory, where the project's settings are the user's own: half a
-/// project's installation must not be seen there.
+/// A terminal opens in the home directory, where the project's settings are the user's own file.
+/// The doctor must not report half an installation for the project there.
 #[test]
 fn in_the_home_directory_the_users_installation_is_whole() {
     let place = Place::new(WELL);
@@ -274,7 +275,7 @@ fn in_the_home_directory_the_users_installation_is_whole() {
     assert!(is_well(&agent(&options).findings), "{elsewhere}");
 }
 
-/// All of our own entries are in order in each of these.
+/// In each case the entries of Punchlist itself are correct.
 #[test]
 fn what_keeps_claude_code_from_using_us_is_told_with_its_file() {
     let place = Place::new(WELL);
@@ -328,7 +329,7 @@ fn what_keeps_claude_code_from_using_us_is_told_with_its_file() {
     ] {
         told.push_str(&check(name, &files));
     }
-    // What `claude mcp add` and `/mcp` write stands in the user's file, for one directory.
+    // `claude mcp add` and `/mcp` write into the user's file, for one directory.
     for (name, state) in [
         ("this user has a server of that name in the project", foreign),
         (
@@ -343,7 +344,7 @@ fn what_keeps_claude_code_from_using_us_is_told_with_its_file() {
     told!("not_used", told);
 }
 
-/// A project's server is used only once the user has said yes to it, in Claude Code itself.
+/// Claude Code uses a project's server only after the user has approved it there.
 #[test]
 fn a_projects_server_that_the_user_has_not_approved_is_told() {
     let place = Place::new(WELL);
@@ -380,7 +381,7 @@ fn another_copy_of_the_program_is_told_once_and_is_no_fault() {
     options.install.binary = place.path("copy");
     told!("another_copy", place.told(&options));
     assert!(is_well(&agent(&options).findings));
-    // A path that leads to the same file is the same program.
+    // A path to the same file is the same program.
     options.install.binary = place.path("link");
     std::os::unix::fs::symlink(place.path("punchlist"), place.path("link")).unwrap();
     assert!(place.told(&options).contains("ok entries: server and hooks for you"));
@@ -408,7 +409,7 @@ fn an_agent_that_is_too_old_or_was_changed_since_is_said_to_be() {
     install::install(&options.install).unwrap();
     assert_eq!((said("program").0, said("entries").0), (State::Good, State::Good));
 
-    // After a downgrade: what was written for the newer one may cost the user's whole file.
+    // After a downgrade: hooks for the newer version may make the old one ignore the whole file.
     is("2.1.60");
     let (state, what, fix) = said("entries");
     assert_eq!(state, State::Bad, "{what}");
@@ -419,7 +420,7 @@ fn an_agent_that_is_too_old_or_was_changed_since_is_said_to_be() {
     install::install(&install::Options { version, ..options.install.clone() }).unwrap();
     assert_eq!((said("program").0, said("entries").0), (State::Good, State::Good));
 
-    // And after the upgrade.
+    // After an upgrade.
     is("9.8.7");
     let (state, what, fix) = said("entries");
     assert_eq!((state, what.contains("no hook at ")), (State::Bad, true), "{what}");

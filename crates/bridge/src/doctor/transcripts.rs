@@ -1,5 +1,5 @@
-//! Whether the newest conversations of an agent can still be read: formats drift, and a list that is
-//! no longer seen would be missed in silence.
+//! Whether Punchlist can still read the agent's newest session files. Their format changes between
+//! versions, and then lists would be missed silently.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -14,12 +14,12 @@ use super::Finding;
 
 /// How many of the newest files are read.
 const FILES: usize = 5;
-/// How much of each, in bytes.
+/// How much of each file is read, in bytes.
 const BYTES: u64 = 16 * 1024 * 1024;
-/// How many entries of folders are looked at.
+/// Most directory entries that are examined.
 const ENTRIES: usize = 20_000;
 
-/// Where an agent keeps its conversations, below its own folder, and how deep.
+/// Where an agent stores its sessions, below its own directory, and how deep.
 fn place(agent: Agent) -> (&'static str, usize) {
     match agent {
         Agent::Claude => ("projects", 2),
@@ -28,7 +28,7 @@ fn place(agent: Agent) -> (&'static str, usize) {
     }
 }
 
-/// What can be said of them; nothing if there are none.
+/// The finding about the newest session files; `None` if there are none.
 pub(super) fn look(agent: Agent, home: &Path, config_dir: Option<&Path>) -> Option<Finding> {
     let own = format!(".{}", agent.as_str());
     let directory = config_dir.map_or_else(|| home.join(own), Path::to_owned);
@@ -49,7 +49,7 @@ pub(super) fn look(agent: Agent, home: &Path, config_dir: Option<&Path>) -> Opti
     }
     if let Some((path, called)) = unread {
         let said = format!(
-            "{} called its todo tools {called} times in {}, and no list came of it: its format may \
+            "{} called its todo tools {called} times in {}, but Punchlist found no list: its format may \
              have changed",
             agent.title(),
             path.display()
@@ -61,7 +61,7 @@ pub(super) fn look(agent: Agent, home: &Path, config_dir: Option<&Path>) -> Opti
     (calls > 0).then(|| Finding::good("transcripts", said))
 }
 
-/// How often todo tools were called in a file, and how many lists came of it.
+/// How many to-do tool calls and how many lists a file contains.
 fn read(agent: Agent, path: &Path) -> Option<(u64, u64)> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(BYTES).read_to_end(&mut bytes).ok()?;
@@ -77,12 +77,12 @@ fn read(agent: Agent, path: &Path) -> Option<(u64, u64)> {
     Some((stream.tally().todo_calls, stream.tally().lists))
 }
 
-/// The conversations in a folder, with when they were last written.
+/// The session files in a directory, with their modification times.
 fn walk(folder: &Path, depth: usize, left: &mut usize, found: &mut Vec<(SystemTime, PathBuf)>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let Some(fewer) = left.checked_sub(1) else { return };
         *left = fewer;
-        // Links are not followed: a circle would never end.
+        // Links are not followed, because they may form a cycle.
         let Ok(meta) = entry.metadata() else { continue };
         let path = entry.path();
         if meta.is_dir() && depth > 1 {

@@ -1,4 +1,5 @@
-//! What stands in the files of one agent and one scope, and whether that works.
+//! Examines the entries of Punchlist in the settings files of one agent and one scope: whether they
+//! are complete and up to date, and whether the hook and the MCP server that they name work.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,32 +7,33 @@ use std::process::Command;
 use punchlist_formats::hook::Agent;
 use serde_json::{Value, json};
 
-use super::{BUT, Finding, Options, is_same_file, mcp, run, thousands};
+use super::{Finding, Options, PROBLEM_SEPARATOR, is_same_file, mcp, run, thousands};
 use crate::install::claude::{self, PERMISSION};
 use crate::install::edit::Document;
-use crate::install::entries::{self, OWN_TOOLS, SERVER, SERVER_WAY, Wanted, hooked, our_hooks};
+use crate::install::entries::{self, OWN_TOOLS, SERVER, SERVER_PATH, Wanted, hooked, our_hooks};
 use crate::install::known::events;
 use crate::install::{self, Scope, codex, gemini};
 
-/// Where the caller says what keeps us from our work.
-const BELOW: &str = "see what `hooks` and `store` say below";
+/// The fix if the hook runs but reports a problem, such as a database that cannot be opened. The
+/// report has details about it further down, in parts that the caller adds.
+const SEE_BELOW: &str = "see `hooks` and `store` below";
 
-/// What is known of one scope's files.
+/// What the settings files of one agent and one scope contain.
 pub(super) struct Wiring {
     agent: Agent,
     scope: Scope,
-    /// Our server's entry.
+    /// The entry of Punchlist's MCP server, if there is one.
     server: Option<Value>,
-    /// What the file with the hooks says.
+    /// The content of the file with the hooks.
     settings: Value,
-    /// The agent's other settings: the same, or those in a file of their own.
+    /// The content of the file with the other settings. Only Codex has a separate file for them.
     config: Value,
-    /// Hooks of ours that the agent does not trust; `None` where it asks for no trust.
+    /// The number of hooks that the agent does not trust; `None` if it has no trust setting.
     untrusted: Option<usize>,
 }
 
-/// Looks at the files.
-pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::Error> {
+/// Reads the settings files of one scope.
+pub(super) fn read(options: &Options, scope: Scope) -> Result<Wiring, install::Error> {
     let install = &options.install;
     let agent = install.agent;
     let (home, config_dir) = (&install.home, install.config_dir.as_deref());
@@ -46,13 +48,13 @@ pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::E
     Ok(match agent {
         Agent::Claude => {
             let places = claude::Places::of(home, config_dir, &scope);
-            let server = install::document(agent, &places.servers)?.get(&SERVER_WAY);
+            let server = install::document(agent, &places.servers)?.get(&SERVER_PATH);
             let settings = Document::value(&install::document(agent, &places.settings)?);
             wiring(server, settings.clone(), settings)
         }
         Agent::Gemini => {
             let doc = install::document(agent, &gemini::settings(home, config_dir, &scope))?;
-            wiring(doc.get(&SERVER_WAY), doc.value(), doc.value())
+            wiring(doc.get(&SERVER_PATH), doc.value(), doc.value())
         }
         Agent::Codex => {
             let places = codex::Places::of(home, config_dir, &scope);
@@ -62,18 +64,19 @@ pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::E
             let ours = codex::trusted(&places.hooks.to_string_lossy(), &hooks);
             let untrusted = ours.iter().filter(|(key, hash)| !codex::trusts(&trust, key, hash));
             let untrusted = Some(untrusted.count());
-            let found = wiring(config.get(&codex::SERVER_WAY), hooks, config.value());
+            let found = wiring(config.get(&codex::SERVER_PATH), hooks, config.value());
             Wiring { untrusted, ..found }
         }
     })
 }
 
 impl Wiring {
-    pub(super) fn is_there(&self) -> bool {
+    /// Whether there is any entry of Punchlist.
+    pub(super) fn has_entries(&self) -> bool {
         self.server.is_some() || !hooked(self.agent, &self.settings).is_empty()
     }
 
-    /// The hook's command, as it is called.
+    /// The command line of Punchlist's hook: that of the first event that has one.
     pub(super) fn command(&self) -> Option<String> {
         let events = self.settings["hooks"].as_object()?;
         events.values().find_map(|groups| {
@@ -82,7 +85,8 @@ impl Wiring {
         })
     }
 
-    /// An argument of the server's, or, where that is lost, of the hook's.
+    /// The value of an option in the server's arguments or, without a server, in the hook's
+    /// command.
     fn argument(&self, name: &str) -> Option<String> {
         let Some(server) = &self.server else {
             return entries::argument(&self.command()?, name);
@@ -92,6 +96,7 @@ impl Wiring {
         Some(arguments.get(at + 1)?.as_str()?.to_owned())
     }
 
+    /// The database that the entries name.
     pub(super) fn database(&self) -> Option<PathBuf> {
         self.argument("--db").map(PathBuf::from)
     }
@@ -100,7 +105,7 @@ impl Wiring {
         self.scope != Scope::User
     }
 
-    /// What an installation of the same kind would depend on now.
+    /// The options with which `install` writes these entries again.
     fn install(&self, options: &Options) -> install::Options {
         install::Options {
             scope: self.scope.clone(),
@@ -112,7 +117,7 @@ impl Wiring {
         }
     }
 
-    /// The command that installs it anew in the same way.
+    /// The `punchlist install` command that writes these entries again.
     fn fix(&self, options: &Options) -> String {
         let wanted = self.install(options);
         let mut command = format!("punchlist install {}", self.agent.as_str());
@@ -134,24 +139,27 @@ impl Wiring {
         command
     }
 
+    /// Examines everything.
     pub(super) fn findings(&self, options: &Options) -> Vec<Finding> {
         let mut findings = vec![self.entries(options), self.binary(options)];
         findings.extend(self.permission(options));
         findings.extend(self.deferred(options));
         findings.extend(self.switched_off());
         findings.extend(self.trust(options));
-        let hook = self.hook(options);
-        // What keeps the hook from its work keeps the server from it.
-        let fix = hook.fix.clone().filter(|it| it == BELOW).unwrap_or_else(|| self.fix(options));
+        let hook = self.test_hook(options);
+        // If the hook reports a problem with the store, the server has the same problem.
+        let fix =
+            hook.fix.clone().filter(|it| it == SEE_BELOW).unwrap_or_else(|| self.fix(options));
         findings.push(hook);
-        findings.extend(self.serves(options, fix));
+        findings.extend(self.test_server(options, fix));
         findings
     }
 
-    /// Whether the entries are those that an installation would write.
+    /// Compares the entries with those that `install` would write now.
     fn entries(&self, options: &Options) -> Finding {
         let fix = self.fix(options);
-        let mut called = Called { install: self.install(options), others: Vec::new(), count: 0 };
+        let mut called =
+            CalledPrograms { install: self.install(options), others: Vec::new(), own_count: 0 };
         if Wanted::of(&called.install).is_none() {
             return Finding::bad("entries", install::Error::NoText.to_string(), fix);
         }
@@ -164,7 +172,7 @@ impl Wiring {
             Some(server) => {
                 let wanted = called.wanted(server["command"].as_str().map(str::to_owned));
                 let wanted = wanted.and_then(|it| it.server).unwrap_or_default();
-                let differs = self.differing(server, &wanted);
+                let differs = self.differing_keys(server, &wanted);
                 if !differs.is_empty() {
                     let differs = differs.join(", ");
                     wrong.push(format!("the MCP server {SERVER} differs in {differs}"));
@@ -196,23 +204,23 @@ impl Wiring {
             old.partition(|event| events(self.agent, None).iter().any(|(it, _)| it == event));
         if let (false, Some(version)) = (unknown.is_empty(), options.install.version) {
             wrong.push(format!(
-                "{} {version} does not know {}, and may pass over the whole file for it, permissions \
-                 included",
+                "{} {version} does not know the hook events {}, and may therefore ignore the whole \
+                 settings file, including its permissions",
                 self.agent.title(),
                 unknown.join(", ")
             ));
         }
         for (what, events) in [
             ("no hook at", missing.join(", ")),
-            ("another hook at", differs.join(", ")),
-            ("a hook too many at", old.join(", ")),
+            ("a different hook at", differs.join(", ")),
+            ("an obsolete hook at", old.join(", ")),
         ] {
             if !events.is_empty() {
                 wrong.push(format!("{what} {events}"));
             }
         }
         if !wrong.is_empty() {
-            wrong.extend(called.said().map(|it| format!("they {it}")));
+            wrong.extend(called.describe_others().map(|it| format!("the entries {it}")));
             return Finding::bad("entries", wrong.join("; "), fix);
         }
         let whom = match &self.scope {
@@ -220,10 +228,11 @@ impl Wiring {
             Scope::Project(root) => format!("for {}", root.display()),
         };
         let what = if self.server.is_some() { "server and hooks" } else { "hooks" };
-        match called.said() {
-            // It works as long as that one does, which is tried below.
+        match called.describe_others() {
+            // Not an error: the other program may work. The tests of hook and server run it.
             Some(it) => {
-                // By its path: the name alone may be the other's.
+                // The fix names this program by its path, because the command `punchlist` may run
+                // the other program.
                 let own = entries::quoted(&options.install.binary.to_string_lossy());
                 let fix = fix.replacen("punchlist", &own, 1);
                 Finding::note("entries", format!("{what} {whom} {it}"), fix)
@@ -232,13 +241,13 @@ impl Wiring {
         }
     }
 
-    /// Whether the binary that the entries name is there, and which it is.
+    /// Reports whether the binary in the entries starts, and its version.
     fn binary(&self, options: &Options) -> Finding {
         let fix = self.fix(options);
         let named = self.server.as_ref().and_then(|it| Some(it["command"].as_str()?.to_owned()));
         let called = || self.command().as_deref().and_then(entries::program);
         let Some(binary) = &named.or_else(called) else {
-            return Finding::bad("binary", "no entry names one", fix);
+            return Finding::bad("binary", "no entry names a binary", fix);
         };
         let mut command = Command::new(binary);
         command.arg("--version");
@@ -256,16 +265,16 @@ impl Wiring {
             }
             Some(version) => Finding::note(
                 "binary",
-                format!("{binary} is version {version}, this one is {}", options.version),
+                format!("{binary} is version {version}, this program is {}", options.version),
                 fix,
             ),
             None => Finding::bad("binary", format!("{binary} --version {}", ran.end()), fix),
         }
     }
 
-    /// In what an entry is not as it should be. What a user added to Codex's stays there, and is no
-    /// fault.
-    fn differing(&self, server: &Value, wanted: &Value) -> Vec<String> {
+    /// The keys in which the server's entry differs from the wanted entry. Keys that the user added
+    /// to Codex's entry do not count.
+    fn differing_keys(&self, server: &Value, wanted: &Value) -> Vec<String> {
         let names = |it: &Value| -> Vec<String> {
             it.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
         };
@@ -280,7 +289,7 @@ impl Wiring {
         all
     }
 
-    /// Whether the agent may use the tools without asking.
+    /// Whether the agent runs the plan tools without asking the user.
     fn permits(&self) -> bool {
         let server = self.server.as_ref();
         match self.agent {
@@ -291,11 +300,12 @@ impl Wiring {
         }
     }
 
-    /// Whether the agent was set up to plan with a tool of its own.
+    /// Whether the agent uses its own planning tool instead of the plan tools (`--own-tools`).
     fn has_own_tools(&self) -> bool {
         self.command().is_some_and(|it| it.contains(OWN_TOOLS))
     }
 
+    /// Reports whether the agent runs the plan tools without asking the user.
     fn permission(&self, options: &Options) -> Option<Finding> {
         let allows = || {
             let list = self.settings["permissions"]["allow"].as_array();
@@ -321,7 +331,7 @@ impl Wiring {
             ),
             Agent::Gemini => (
                 "trust: the plan tools run without asking".to_owned(),
-                "the server is not trusted: Gemini CLI asks, and without a screen has no plan tools"
+                "the server is not trusted: Gemini CLI asks, and a headless run has no plan tools"
                     .to_owned(),
             ),
         };
@@ -332,7 +342,8 @@ impl Wiring {
         })
     }
 
-    /// Whether the model sees no more of the tools than their names, or not even those.
+    /// Reports plan tools that are deferred: the agent does not give their descriptions to the
+    /// model at the start of a session.
     fn deferred(&self, options: &Options) -> Option<Finding> {
         let server = self.server.as_ref()?;
         let omits = |what: &str| {
@@ -353,6 +364,7 @@ impl Wiring {
         })
     }
 
+    /// Reports a setting of the agent that disables all hooks, or those of Punchlist.
     fn switched_off(&self) -> Option<Finding> {
         let off = |said: &str, fix: &str| Some(Finding::bad("hooks", said, fix));
         let names_us =
@@ -360,38 +372,38 @@ impl Wiring {
         match self.agent {
             Agent::Codex if self.config["features"]["hooks"] == false => off(
                 "features.hooks is false: Codex calls no hook at all",
-                "take `hooks = false` out of [features] in config.toml",
+                "remove `hooks = false` from [features] in config.toml",
             ),
             Agent::Gemini if self.config["hooksConfig"]["enabled"] == false => off(
                 "hooksConfig.enabled is false: Gemini CLI calls no hook at all",
-                "take hooksConfig.enabled out of the settings",
+                "remove hooksConfig.enabled from the settings",
             ),
             Agent::Gemini if names_us(&self.config["hooksConfig"]["disabled"]) => off(
                 "hooksConfig.disabled names punchlist: Gemini CLI does not call our hooks",
-                "take punchlist out of hooksConfig.disabled in the settings",
+                "remove punchlist from hooksConfig.disabled in the settings",
             ),
             Agent::Claude | Agent::Codex | Agent::Gemini => None,
         }
     }
 
-    /// Whether the agent trusts the hooks: one that it does not is passed over in silence.
+    /// Reports whether Codex trusts the hooks. It silently skips hooks that it does not trust.
     fn trust(&self, options: &Options) -> Option<Finding> {
         let all = events(self.agent, options.install.version).len();
         match self.untrusted? {
             0 => Some(Finding::good("trust", "Codex trusts the hooks")),
             n => Some(Finding::bad(
                 "trust",
-                format!("{n} of {all} hooks are not trusted: Codex passes over them in silence"),
+                format!("{n} of {all} hooks are not trusted: Codex silently skips them"),
                 format!("{}, or accept them at the start of `codex`", self.fix(options)),
             )),
         }
     }
 
     /// Calls the hook as the agent would.
-    fn hook(&self, options: &Options) -> Finding {
+    fn test_hook(&self, options: &Options) -> Finding {
         let fix = self.fix(options);
         let Some(line) = self.command() else {
-            return Finding::bad("hooks", "none is set up", fix);
+            return Finding::bad("hooks", "no hook is set up", fix);
         };
         let event = json!({
             "hook_event_name": "PunchlistDoctor",
@@ -410,31 +422,33 @@ impl Wiring {
         let answer: Option<Value> = serde_json::from_slice(&ran.out).ok();
         let said = answer.as_ref().and_then(|it| it["systemMessage"].as_str());
         let own = said.and_then(|it| it.strip_prefix(&format!("punchlist {}", options.version)));
-        if let Some(why) = own.and_then(|it| it.strip_prefix(BUT)) {
-            let said = format!("answered in {took}, but it cannot work: {why}");
-            return Finding::bad("hooks", said, BELOW);
+        if let Some(why) = own.and_then(|it| it.strip_prefix(PROBLEM_SEPARATOR)) {
+            let said = format!("answered in {took}, but reports a problem: {why}");
+            return Finding::bad("hooks", said, SEE_BELOW);
         }
         match said {
             Some(_) if own == Some("") => Finding::good("hooks", format!("answered in {took}")),
-            Some(said) if said.starts_with("punchlist ") => {
-                Finding::note("hooks", format!("answered in {took}, but by {said}"), fix)
-            }
+            Some(said) if said.starts_with("punchlist ") => Finding::note(
+                "hooks",
+                format!("answered in {took}, but the answer is from {said}"),
+                fix,
+            ),
             Some(_) | None if ran.code.is_none() => {
                 Finding::bad("hooks", format!("no answer within {took}"), fix)
             }
             Some(_) | None if ran.out.is_empty() => Finding::bad(
                 "hooks",
-                format!("the hook said nothing ({took}): its binary is missing or fails"),
+                format!("the hook printed nothing ({took}): its binary is missing or fails"),
                 fix,
             ),
-            Some(_) | None => Finding::bad("hooks", "the answer is none of ours", fix),
+            Some(_) | None => Finding::bad("hooks", "the answer does not come from Punchlist", fix),
         }
     }
 
-    /// Starts the server as the agent would.
-    fn serves(&self, options: &Options, fix: String) -> Option<Finding> {
+    /// Starts the MCP server as the agent would, and lists its tools.
+    fn test_server(&self, options: &Options, fix: String) -> Option<Finding> {
         let Some(server) = &self.server else {
-            let said = "no server is set up";
+            let said = "no MCP server is set up";
             return (!self.has_own_tools()).then(|| Finding::bad("mcp", said, fix));
         };
         let mut command = Command::new(server["command"].as_str().unwrap_or_default());
@@ -458,34 +472,36 @@ impl Wiring {
     }
 }
 
-/// Which programs entries call. That it is another is said once, and not of each entry.
-struct Called {
-    /// What an installation by this program depends on.
+/// The programs that the entries call. Another program than this one is reported once, not for each
+/// entry.
+struct CalledPrograms {
+    /// The options of an installation by this program.
     install: install::Options,
-    /// Programs that are called and are not this one.
+    /// Other programs that entries call.
     others: Vec<String>,
-    /// How many entries call this one.
-    count: usize,
+    /// The number of entries that call this program.
+    own_count: usize,
 }
 
-impl Called {
-    /// What would be written by the program that an entry calls.
+impl CalledPrograms {
+    /// The entries that `program` would write. Notes that an entry calls it.
     fn wanted(&mut self, program: Option<String>) -> Option<Wanted> {
         let Some(program) = program else { return Wanted::of(&self.install) };
         if is_same_file(Path::new(&program), &self.install.binary) {
-            self.count += 1;
+            self.own_count += 1;
         } else if !self.others.contains(&program) {
             self.others.push(program.clone());
         }
         Wanted::of(&install::Options { binary: PathBuf::from(program), ..self.install.clone() })
     }
 
-    fn said(&self) -> Option<String> {
+    /// Which other programs the entries call: the end of a sentence about the entries.
+    fn describe_others(&self) -> Option<String> {
         let others = self.others.join(" and ");
-        match (others.as_str(), self.count) {
+        match (others.as_str(), self.own_count) {
             ("", _) => None,
             (others, 0) => Some(format!("call {others}, not this program")),
-            (others, _) => Some(format!("call {others} in some places, not this program alone")),
+            (others, _) => Some(format!("call {others} in some places, this program in others")),
         }
     }
 }

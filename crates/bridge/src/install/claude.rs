@@ -1,8 +1,8 @@
-//! What stands in Claude Code's files for us.
+//! Punchlist's entries in Claude Code's files.
 //!
-//! Two files: one with the MCP servers, one with permissions and hooks. Both are edited here rather
-//! than by the agent's own command, because that command writes other state into the user's home
-//! when it runs, and uninstalling could not give back what was.
+//! There are two files: one with the MCP servers, one with permissions and hooks. Claude Code has a
+//! command to add a server, but it writes other state into the user's home, which `uninstall` could
+//! not restore. So both files are edited here.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,10 @@ use super::entries::{
 };
 use Step::{Index, Key};
 
-/// The permission that lets every tool of our server run without asking.
+/// The permission that lets all tools of Punchlist's server run without asking.
 pub const PERMISSION: &str = "mcp__punchlist";
 
-/// The events that we hear of, with the tools that matter where an event is about a tool.
+/// The events with hooks, and for tool events the tools.
 pub const EVENTS: [(&str, Option<&str>); 11] = [
     ("SessionStart", None),
     ("UserPromptSubmit", None),
@@ -43,12 +43,12 @@ pub struct Places {
 }
 
 impl Places {
-    /// Where a scope has them.
+    /// The files of a scope.
     pub fn of(home: &Path, config_dir: Option<&Path>, scope: &Scope) -> Self {
         match scope {
             Scope::User => {
                 let directory = config_dir.map_or_else(|| home.join(".claude"), Path::to_owned);
-                // An older form that the program still prefers where it is there.
+                // An older location that Claude Code prefers if it exists.
                 let old = directory.join(".config.json");
                 let servers = if old.exists() {
                     old
@@ -65,26 +65,25 @@ impl Places {
     }
 }
 
-/// The entry of our server.
+/// The entry of Punchlist's server.
 pub(crate) fn server(binary: &str, arguments: &[&str]) -> Value {
     json!({
         "type": "stdio",
         "command": binary,
         "args": arguments,
-        // Claude Code then waits for the connection, and keeps the tools loaded where it would
-        // otherwise show the model their names alone.
+        // Claude Code then waits for the connection and loads the tools. Otherwise it may show the
+        // model only their names.
         "alwaysLoad": true,
     })
 }
 
-/// Whether settings give the permission.
+/// Whether settings contain the permission.
 pub(crate) fn permits(settings: &Value) -> bool {
     let allowed = settings["permissions"]["allow"].as_array();
     allowed.is_some_and(|it| it.iter().any(|it| it == PERMISSION))
 }
 
-/// Puts permission and hooks into the settings. A permission of ours that is not wanted any more is
-/// taken out.
+/// Adds permission and hooks to the settings. Removes our permission if it is no longer wanted.
 pub(crate) fn put_settings(
     doc: &mut Document,
     wanted: &Wanted,
@@ -93,8 +92,8 @@ pub(crate) fn put_settings(
     if wanted.permission && !permits(&doc.value()) {
         let array = [Key("permissions"), Key("allow")];
         let count = doc.get(&array).as_ref().and_then(Value::as_array).map_or(0, Vec::len);
-        let way = [array[0], array[1], Index(count)];
-        doc.put(&way, &json!(PERMISSION)).map_err(|it| unfit(&way, it))?;
+        let key_path = [array[0], array[1], Index(count)];
+        doc.put(&key_path, &json!(PERMISSION)).map_err(|it| unfit(&key_path, it))?;
     }
     if !wanted.permission {
         let had_ours = !hooked(wanted.agent, &doc.value()).is_empty();
@@ -103,13 +102,13 @@ pub(crate) fn put_settings(
     put_hooks(doc, wanted)
 }
 
-/// Takes permission and hooks out of the settings, and the containers that were made for them.
+/// Removes permission and hooks from the settings, and the containers that were created for them.
 pub(crate) fn take_settings(doc: &mut Document, made: Made<'_>) {
     let had_ours = take_all_hooks(doc, punchlist_formats::hook::Agent::Claude, made);
     take_permission(doc, made, had_ours);
 }
 
-/// Takes the permission out if it is ours, and the containers that were made for it.
+/// Removes the permission if it is ours, and the containers that were created for it.
 fn take_permission(doc: &mut Document, made: Made<'_>, had_ours: bool) {
     let array = [Key("permissions"), Key("allow")];
     let allowed = doc.get(&array).unwrap_or_default();
@@ -122,10 +121,10 @@ fn take_permission(doc: &mut Document, made: Made<'_>, had_ours: bool) {
     drop_if_empty(doc, &array[..1], "permissions", made, at.is_some());
 }
 
-/// The name of the permission among what was made.
+/// The name of the permission in the record.
 pub(crate) const MADE_PERMISSION: &str = "permissions/allow/mcp__punchlist";
 
-/// The names of all that our edits would have to make, which is not there yet.
+/// The names of everything that our edits would have to create.
 pub(crate) fn all_missing(value: &Value) -> Vec<String> {
     let more = ["mcpServers", "permissions", "permissions/allow"];
     let mut names = missing(value, punchlist_formats::hook::Agent::Claude, &more);

@@ -1,9 +1,8 @@
-//! What stands in Codex's files for us: the server and the trust in `config.toml`, the hooks in
+//! Punchlist's entries in Codex's files: the server and the trust in `config.toml`, the hooks in
 //! `hooks.json`.
 //!
-//! Codex runs a hook only once the user has trusted it, by a hash of the hook that it keeps under the
-//! place where the hook stands. That state is the user's alone, so it is always in the user's own
-//! `config.toml`, for a project's hooks as well.
+//! Codex runs a hook only if the user trusts it. The trust is a hash of the hook, stored under the
+//! hook's position. It is always in the user's own `config.toml`, even for a project's hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +14,7 @@ use super::Scope;
 use super::entries::{self, Made, SERVER, Wanted, is_our_hook, is_our_server};
 use super::toml::Toml;
 
-/// The events that we hear of. A tool that was called stands for a model turn, so that all tools
-/// matter.
+/// The events with hooks. A tool call counts as a model turn, so the hook is for all tools.
 pub const EVENTS: [(&str, Option<&str>); 8] = [
     ("SessionStart", None),
     ("UserPromptSubmit", None),
@@ -28,30 +26,29 @@ pub const EVENTS: [(&str, Option<&str>); 8] = [
     ("SessionEnd", None),
 ];
 
-/// Variables that Codex would keep from the server otherwise: where we keep things, and which plan
-/// is meant.
+/// Environment variables that Codex must pass to the server: directories, and the chosen plan.
 const VARIABLES: [&str; 3] = ["PUNCHLIST_PLAN", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
 
-/// The way to our server's entry.
-pub(crate) const SERVER_WAY: [&str; 2] = ["mcp_servers", SERVER];
-/// The way to Codex's own tool for plans.
+/// The path to the entry of Punchlist's server.
+pub(crate) const SERVER_PATH: [&str; 2] = ["mcp_servers", SERVER];
+/// The path to the setting of Codex's own planning tool.
 pub(crate) const UPDATE_PLAN: [&str; 3] = ["tools", "update_plan", "enabled"];
-/// The way to what is known of trusted hooks.
+/// The path to the trusted hooks.
 const STATE: [&str; 2] = ["hooks", "state"];
 
 /// The files of a scope.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Places {
-    /// With the server.
+    /// The file with the server.
     pub config: PathBuf,
-    /// With the hooks.
+    /// The file with the hooks.
     pub hooks: PathBuf,
-    /// With the trust in them.
+    /// The file with the trust in the hooks.
     pub trust: PathBuf,
 }
 
 impl Places {
-    /// Where a scope has them.
+    /// The files of a scope.
     pub fn of(home: &Path, config_dir: Option<&Path>, scope: &Scope) -> Self {
         let own = config_dir.map_or_else(|| home.join(".codex"), Path::to_owned);
         let trust = own.join("config.toml");
@@ -64,23 +61,23 @@ impl Places {
     }
 }
 
-/// The entry of our server.
+/// The entry of Punchlist's server.
 pub(crate) fn server(binary: &str, arguments: &[&str], permission: bool) -> Value {
     let mut server = json!({
         "command": binary,
         "args": arguments,
         "env_vars": VARIABLES,
-        // Otherwise a model sees no more than the names of the tools, or not even those.
+        // Without it, the model sees only the names of the tools, or not even these.
         "omit_tools_from": ["code_mode", "deferred"],
     });
     if permission {
-        // Without it Codex asks, and where nobody can be asked, refuses.
+        // Without it, Codex asks before each call, and refuses where nobody can be asked.
         server["default_tools_approval_mode"] = json!("approve");
     }
     server
 }
 
-/// Whether an installation with these hooks keeps the list of Codex's own tool.
+/// Whether an installation with these hooks records the list of Codex's own tool.
 pub(crate) fn uses_own_tool(hooks: &Value) -> bool {
     let groups = hooks["hooks"].as_object().into_iter().flatten().map(|(_, groups)| groups);
     let ours = groups.flat_map(entries::hooks).map(|(_, hook)| hook);
@@ -88,17 +85,17 @@ pub(crate) fn uses_own_tool(hooks: &Value) -> bool {
     ours.any(|it| it["command"].as_str().is_some_and(|it| it.contains(entries::OWN_TOOLS)))
 }
 
-/// Codex's own tool, where an installation that is there uses it.
+/// Codex's own tool, if the existing installation uses it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OwnTool<'a> {
-    /// What that installation made.
+    /// What that installation created.
     pub(crate) made: Made<'a>,
-    /// How the tool was set before it.
+    /// The setting of the tool before that installation.
     pub(crate) before: Option<&'a Value>,
 }
 
 impl OwnTool<'_> {
-    /// Sets the tool as it was. One that somebody else has set since stays as it is.
+    /// Restores the setting of the tool, unless somebody else has changed it since.
     fn give_back(self, doc: &mut Toml) -> Result<(), String> {
         if doc.get(&UPDATE_PLAN) != Some(json!(true)) {
             return Ok(());
@@ -113,61 +110,61 @@ impl OwnTool<'_> {
     }
 }
 
-/// Puts our server, or the agent's own tool, into the configuration. The tool of an installation that
-/// used it is given back where the server takes its place.
+/// Adds Punchlist's server, or enables Codex's own tool. If the server replaces Codex's own tool,
+/// the setting of the tool is restored.
 pub(crate) fn put_config(
     doc: &mut Toml,
     wanted: &Wanted,
     own: Option<OwnTool<'_>>,
 ) -> Result<(), String> {
-    let there = doc.get(&SERVER_WAY);
+    let there = doc.get(&SERVER_PATH);
     if there.as_ref().is_some_and(|it| !is_our_server(it)) {
         return Err(format!("mcp_servers.{SERVER} is somebody else's server"));
     }
     let Some(server) = wanted.server.as_ref().and_then(Value::as_object) else {
-        doc.remove(&SERVER_WAY)?;
+        doc.remove(&SERVER_PATH)?;
         return doc.put(&UPDATE_PLAN, &json!(true));
     };
     own.map_or(Ok(()), |it| it.give_back(doc))?;
-    // What the user added to the entry stays.
+    // Keys that the user added to the entry stay.
     for (name, value) in server {
-        doc.put(&[SERVER_WAY[0], SERVER_WAY[1], name], value)?;
+        doc.put(&[SERVER_PATH[0], SERVER_PATH[1], name], value)?;
     }
     let approves = there.as_ref().is_some_and(|it| it["default_tools_approval_mode"] == "approve");
     if approves && !wanted.permission {
-        doc.remove(&[SERVER_WAY[0], SERVER_WAY[1], "default_tools_approval_mode"])?;
+        doc.remove(&[SERVER_PATH[0], SERVER_PATH[1], "default_tools_approval_mode"])?;
     }
     Ok(())
 }
 
-/// Takes our server out of the configuration, and gives the agent's own tool back if it was used.
+/// Removes Punchlist's server, and restores the setting of Codex's own tool if it was used.
 pub(crate) fn take_config(
     doc: &mut Toml,
     made: Made<'_>,
     own: Option<OwnTool<'_>>,
 ) -> Result<(), String> {
-    let had_ours = doc.get(&SERVER_WAY).is_some_and(|it| is_our_server(&it));
+    let had_ours = doc.get(&SERVER_PATH).is_some_and(|it| is_our_server(&it));
     if had_ours {
-        doc.remove(&SERVER_WAY)?;
+        doc.remove(&SERVER_PATH)?;
     }
     own.map_or(Ok(()), |it| it.give_back(doc))?;
-    drop_if_empty(doc, &SERVER_WAY[..1], made, had_ours)
+    drop_if_empty(doc, &SERVER_PATH[..1], made, had_ours)
 }
 
 fn drop_if_empty(
     doc: &mut Toml,
-    way: &[&str],
+    key_path: &[&str],
     made: Made<'_>,
     had_ours: bool,
 ) -> Result<(), String> {
     let is_empty = |it: Value| it.as_object().is_some_and(serde_json::Map::is_empty);
-    if made.has(&way.join("/"), had_ours) && doc.get(way).is_some_and(is_empty) {
-        doc.remove(way)?;
+    if made.has(&key_path.join("/"), had_ours) && doc.get(key_path).is_some_and(is_empty) {
+        doc.remove(key_path)?;
     }
     Ok(())
 }
 
-/// The hash under which Codex trusts a hook: of what the hook is, keys in order.
+/// The hash with which Codex trusts a hook: of the hook's fields, with sorted keys.
 pub(crate) fn hash(event: &str, group: &Value, hook: &Value) -> String {
     let seconds = hook["timeout"].as_u64();
     let seconds = match event {
@@ -204,12 +201,12 @@ fn snake(event: &str) -> String {
     name
 }
 
-/// Under what the trust in a hook is kept.
+/// The key of the trust in a hook.
 fn key(file: &str, event: &str, (group, hook): (usize, usize)) -> String {
     format!("{file}:{}:{group}:{hook}", snake(event))
 }
 
-/// Our hooks in a file, each with the key of its trust and the hash that makes it trusted.
+/// Our hooks in a file, each with the key and the hash of its trust.
 pub(crate) fn trusted(file: &str, hooks: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for (event, groups) in hooks["hooks"].as_object().into_iter().flatten() {
@@ -227,7 +224,7 @@ pub(crate) fn trusts(doc: &Toml, key: &str, hash: &str) -> bool {
     doc.get(&[STATE[0], STATE[1], key, "trusted_hash"]) == Some(json!(hash))
 }
 
-/// Puts the trust in our hooks into the user's configuration.
+/// Adds the trust in our hooks to the user's configuration.
 pub(crate) fn put_trust(
     doc: &mut Toml,
     file: &str,
@@ -243,8 +240,8 @@ pub(crate) fn put_trust(
     Ok(())
 }
 
-/// Takes the trust in our hooks out again. Hooks of others behind ours move up, and the trust in them
-/// with them.
+/// Removes the trust in our hooks. Hooks of others after ours move up, so their trust entries move
+/// too.
 pub(crate) fn take_trust(
     doc: &mut Toml,
     file: &str,
@@ -254,7 +251,7 @@ pub(crate) fn take_trust(
 ) -> Result<(), String> {
     let ours = trusted(file, before);
     let state = doc.get(&STATE).unwrap_or_default();
-    // Also what an earlier installation left at another place.
+    // Also entries that an earlier installation left for another position.
     let prefix = format!("{}/{file}:", STATE.join("/"));
     let old = made.0.into_iter().flatten().filter(|it| it.starts_with(&prefix));
     let old = old.map(|it| it[STATE.join("/").len() + 1..].to_owned());
@@ -284,25 +281,33 @@ pub(crate) fn take_trust(
     drop_if_empty(doc, &STATE[..1], made, had_ours)
 }
 
-/// The names of all that our edits would have to make, which is not there yet.
+/// The names of everything that our edits would have to create.
 pub(crate) fn missing(doc: &Toml, file: &str, hooks: &Value) -> Vec<String> {
-    let mut ways: Vec<Vec<String>> =
-        [&SERVER_WAY[..1], &UPDATE_PLAN[..1], &UPDATE_PLAN[..2], &UPDATE_PLAN, &STATE[..1], &STATE]
-            .iter()
-            .map(|way| way.iter().map(|it| (*it).to_owned()).collect())
-            .collect();
+    let mut ways: Vec<Vec<String>> = [
+        &SERVER_PATH[..1],
+        &UPDATE_PLAN[..1],
+        &UPDATE_PLAN[..2],
+        &UPDATE_PLAN,
+        &STATE[..1],
+        &STATE,
+    ]
+    .iter()
+    .map(|key_path| key_path.iter().map(|it| (*it).to_owned()).collect())
+    .collect();
     for (key, _) in trusted(file, hooks) {
         ways.push(vec![STATE[0].to_owned(), STATE[1].to_owned(), key]);
     }
-    ways.retain(|way| doc.get(&way.iter().map(String::as_str).collect::<Vec<_>>()).is_none());
-    ways.into_iter().map(|way| way.join("/")).collect()
+    ways.retain(|key_path| {
+        doc.get(&key_path.iter().map(String::as_str).collect::<Vec<_>>()).is_none()
+    });
+    ways.into_iter().map(|key_path| key_path.join("/")).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What Codex itself gave for these hooks.
+    /// Hashes that Codex itself computed for these hooks.
     #[test]
     fn the_hash_is_the_one_that_codex_computes() {
         let hook = json!({"type": "command", "command": "true", "timeout": 10});

@@ -1,19 +1,19 @@
-//! Shows a change of a file as a unified diff, for a person.
+//! The change of a file as a unified diff, for people.
 //!
-//! What stands in somebody's settings is text like any other: it is made harmless before it is shown,
-//! and a line that is far too long to read is cut. It is not meant to be applied by a program.
+//! Control characters are removed and very long lines are cut, so the diff is not meant for
+//! `patch`.
 
 use punchlist_formats::text::{Colour, Style, many_lines, truncate};
 use similar::{ChangeTag, TextDiff};
 
 use super::Change;
 
-/// How many unchanged lines are shown around what changes.
+/// Unchanged lines around a change.
 const AROUND: usize = 3;
 /// The longest line that is shown in full.
 const MOST_COLUMNS: usize = 400;
 
-/// The change as a unified diff, with colours of the terminal's if wanted.
+/// The change as a unified diff, with or without colours.
 pub fn diff(change: &Change, colour: bool) -> String {
     let text = |bytes: &Option<Vec<u8>>| {
         let bytes = bytes.as_deref().unwrap_or_default();
@@ -49,7 +49,7 @@ pub fn diff(change: &Change, colour: bool) -> String {
     out
 }
 
-/// A line without what it could do to a terminal. Its indentation stays.
+/// A line without control characters. Its indentation stays.
 fn shown(line: &str) -> String {
     let line = line.trim_end_matches(['\n', '\r']);
     let clean = many_lines(line).replace('\n', " ");

@@ -1,10 +1,9 @@
-//! Edits a JSON file as a person would: what is not meant stays as it is, byte for byte.
+//! Edits a JSON file in place: everything else stays as it is, byte for byte.
 //!
-//! A file is parsed only to learn where things stand; each edit is then one splice of its text. So
-//! comments, order, indentation, line ends and even doubled keys survive by construction, and an
-//! edit can be taken back exactly by its splices. Where a key is doubled, the last one counts, as
-//! for the programs that read such files. Nothing here knows whose file it is, and nothing touches
-//! the disk.
+//! The file is parsed only to find positions; each edit is one splice of the text. So comments,
+//! order, indentation, line ends and even duplicate keys survive, and an edit can be reversed
+//! exactly. Of duplicate keys the last one counts, as in the programs that read these files. This
+//! module knows no agent and does no I/O.
 
 use jsonc_parser::ast;
 use jsonc_parser::common::Ranged;
@@ -23,7 +22,7 @@ pub(crate) struct Document {
     splices: Vec<Splice>,
 }
 
-/// One edit: at this byte of the text, `removed` was replaced by that many other bytes.
+/// One edit: at this byte of the text, `removed` was replaced by `inserted` bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Splice {
     at: usize,
@@ -31,7 +30,7 @@ pub(crate) struct Splice {
     inserted: usize,
 }
 
-/// One step of the way to a value.
+/// One step of a path to a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step<'a> {
     /// Into an object.
@@ -40,7 +39,7 @@ pub(crate) enum Step<'a> {
     Index(usize),
 }
 
-/// Why a text is no JSON that can be edited.
+/// Why a text cannot be edited as JSON.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Malformed {
     pub(crate) line: usize,
@@ -49,7 +48,7 @@ pub(crate) struct Malformed {
 }
 
 impl Malformed {
-    /// The bytes as text, or where they are none.
+    /// The bytes as UTF-8, or the position of the first invalid byte.
     pub(crate) fn text(bytes: &[u8]) -> Result<&str, Self> {
         std::str::from_utf8(bytes).map_err(|why| {
             let good = String::from_utf8_lossy(&bytes[..why.valid_up_to()]);
@@ -61,7 +60,7 @@ impl Malformed {
 }
 
 impl Splice {
-    /// The one edit that makes one text into another; `None` if they are the same.
+    /// The splice that turns one text into another; `None` if they are equal.
     pub(crate) fn between(old: &str, new: &str) -> Option<Self> {
         if old == new {
             return None;
@@ -77,7 +76,7 @@ impl Splice {
     }
 }
 
-/// What a program that reads such a file forgives.
+/// Which deviations from JSON a program accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Forgives {
     pub(crate) comments: bool,
@@ -85,18 +84,18 @@ pub(crate) struct Forgives {
 }
 
 impl Forgives {
-    /// What is forgiven here, so that whatever was written can be taken out again.
+    /// Everything that this parser accepts, so that entries can be removed from any file.
     const ALL: Self = Self { comments: true, trailing_commas: true };
 }
 
-/// The edit does not fit what is there: something on the way is not the object or array that it
-/// would have to be. Holds how many steps of the way could be gone.
+/// The path does not fit the file: a value on it is not an object or array. Contains how many steps
+/// of the path exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unfit(pub(crate) usize);
 
 impl Document {
-    /// Reads a file's bytes. Comments and trailing commas are tolerated, for some of those who write
-    /// such files use them; an empty file counts as an empty object.
+    /// Parses a file. Comments and trailing commas are accepted, because some files contain them.
+    /// An empty file counts as an empty object.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let text = Malformed::text(bytes)?;
         let (marked, text) = match text.strip_prefix(BOM) {
@@ -107,38 +106,39 @@ impl Document {
         Ok(Self { marked, text: text.to_owned(), splices: Vec::new() })
     }
 
-    /// Whether a program that forgives no more than this could read the file; an empty one can be.
+    /// Whether a program with this tolerance can read the file. Every program can read an empty
+    /// one.
     pub(crate) fn check(&self, forgives: Forgives) -> Result<(), Malformed> {
         parsed_by(&self.text, forgives).map(drop)
     }
 
-    /// The file's bytes as they are now.
+    /// The current bytes of the file.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mark = if self.marked { BOM } else { "" };
         [mark.as_bytes(), self.text.as_bytes()].concat()
     }
 
-    /// What was edited, in order.
+    /// The edits, in order.
     pub(crate) fn splices(&self) -> &[Splice] {
         &self.splices
     }
 
-    /// What the file says; an empty object where it says nothing.
+    /// The content of the file; an empty object for an empty file.
     pub(crate) fn value(&self) -> Value {
         let root = parsed(&self.text).ok().flatten();
         root.map_or_else(|| Value::Object(serde_json::Map::new()), |root| plain(&root))
     }
 
-    /// The value at the end of a way.
-    pub(crate) fn get(&self, way: &[Step<'_>]) -> Option<Value> {
+    /// The value at a path.
+    pub(crate) fn get(&self, key_path: &[Step<'_>]) -> Option<Value> {
         let root = parsed(&self.text).ok()??;
-        let (found, gone) = walk(&root, way);
-        (gone == way.len()).then(|| plain(found))
+        let (found, gone) = walk(&root, key_path);
+        (gone == key_path.len()).then(|| plain(found))
     }
 
-    /// Puts a value at the end of a way: in place of what is there, else as the last of its object
-    /// or array. Objects that are missing on the way are made.
-    pub(crate) fn put(&mut self, way: &[Step<'_>], value: &Value) -> Result<(), Unfit> {
+    /// Sets the value at a path: replaces an existing one, otherwise adds it at the end of its
+    /// object or array. Missing objects on the path are created.
+    pub(crate) fn put(&mut self, key_path: &[Step<'_>], value: &Value) -> Result<(), Unfit> {
         let shape = Shape::of(&self.text);
         let splice = {
             let Ok(root) = parsed(&self.text) else { return Err(Unfit(0)) };
@@ -149,12 +149,12 @@ impl Document {
                     } else {
                         shape.line_end
                     };
-                    let made = shape.drawn(&wrapped(way, value).ok_or(Unfit(0))?, "", true);
+                    let made = shape.drawn(&wrapped(key_path, value).ok_or(Unfit(0))?, "", true);
                     (self.text.len(), self.text.len(), format!("{gap}{made}{}", shape.line_end))
                 }
                 Some(root) => {
-                    let (found, gone) = walk(&root, way);
-                    match way.get(gone..) {
+                    let (found, gone) = walk(&root, key_path);
+                    match key_path.get(gone..) {
                         None | Some([]) => {
                             let range = found.range();
                             let old = &self.text[range.start..range.end];
@@ -178,9 +178,9 @@ impl Document {
         Ok(())
     }
 
-    /// Takes the value at the end of a way out, together with its key and comma.
-    pub(crate) fn remove(&mut self, way: &[Step<'_>]) {
-        let Some((last, above)) = way.split_last() else { return };
+    /// Removes the value at a path, together with its key and comma.
+    pub(crate) fn remove(&mut self, key_path: &[Step<'_>]) {
+        let Some((last, above)) = key_path.split_last() else { return };
         let splice = {
             let Ok(Some(root)) = parsed(&self.text) else { return };
             let (container, gone) = walk(&root, above);
@@ -204,7 +204,7 @@ impl Document {
     }
 }
 
-/// Takes splices back, the last one first. `None` if they do not fit these bytes.
+/// Reverses splices, the last one first. `None` if they do not fit these bytes.
 pub(crate) fn taken_back(bytes: &[u8], splices: &[Splice]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let (mark, text) = text.strip_prefix(BOM).map_or(("", text), |rest| (BOM, rest));
@@ -246,10 +246,10 @@ fn parsed_by(text: &str, forgives: Forgives) -> Result<Option<ast::Value<'_>>, M
     })
 }
 
-/// Follows a way as far as it goes; gives where it ended and how many steps were gone.
-fn walk<'a, 'b>(root: &'b ast::Value<'a>, way: &[Step<'_>]) -> (&'b ast::Value<'a>, usize) {
+/// Follows a path as far as it exists; returns the last value and the number of steps.
+fn walk<'a, 'b>(root: &'b ast::Value<'a>, key_path: &[Step<'_>]) -> (&'b ast::Value<'a>, usize) {
     let mut here = root;
-    for (gone, step) in way.iter().enumerate() {
+    for (gone, step) in key_path.iter().enumerate() {
         let next = position(here, *step).and_then(|at| match here {
             ast::Value::Object(object) => object.properties.get(at).map(|it| &it.value),
             ast::Value::Array(array) => array.elements.get(at),
@@ -263,7 +263,7 @@ fn walk<'a, 'b>(root: &'b ast::Value<'a>, way: &[Step<'_>]) -> (&'b ast::Value<'
             None => return (here, gone),
         }
     }
-    (here, way.len())
+    (here, key_path.len())
 }
 
 fn position(container: &ast::Value<'_>, step: Step<'_>) -> Option<usize> {
@@ -276,7 +276,7 @@ fn position(container: &ast::Value<'_>, step: Step<'_>) -> Option<usize> {
     }
 }
 
-/// Where the members of a container stand.
+/// The positions of the members of a container.
 fn children(container: &ast::Value<'_>) -> Vec<(usize, usize)> {
     match container {
         ast::Value::Object(it) => {
@@ -292,12 +292,12 @@ fn children(container: &ast::Value<'_>) -> Vec<(usize, usize)> {
     }
 }
 
-/// A value without its places. Of doubled keys the last counts.
+/// A value without positions. Of duplicate keys the last one counts.
 fn plain(value: &ast::Value<'_>) -> Value {
     match value {
         ast::Value::StringLit(it) => Value::String(it.value.clone().into_owned()),
         ast::Value::NumberLit(it) => {
-            // What no number of ours can hold is of no concern to us either.
+            // A number that `serde_json` cannot represent is not one that Punchlist needs.
             it.value.parse().map_or(Value::Null, Value::Number)
         }
         ast::Value::BooleanLit(it) => Value::Bool(it.value),
@@ -312,9 +312,9 @@ fn plain(value: &ast::Value<'_>) -> Value {
     }
 }
 
-/// The value below the keys that lead to it. `None` where an array would have to be made up.
-fn wrapped(way: &[Step<'_>], value: &Value) -> Option<Value> {
-    way.iter().rev().try_fold(value.clone(), |inner, step| match step {
+/// The value inside objects for the given keys. `None` if an array would have to be created.
+fn wrapped(key_path: &[Step<'_>], value: &Value) -> Option<Value> {
+    key_path.iter().rev().try_fold(value.clone(), |inner, step| match step {
         Step::Key(key) => {
             Some(Value::Object(serde_json::Map::from_iter([((*key).to_owned(), inner)])))
         }
@@ -323,12 +323,12 @@ fn wrapped(way: &[Step<'_>], value: &Value) -> Option<Value> {
     })
 }
 
-/// How a file is laid out.
+/// The layout of a file.
 struct Shape {
     line_end: &'static str,
     indent: String,
     has_lines: bool,
-    /// Whether a space stands behind colons and commas.
+    /// Whether a space follows colons and commas.
     spaced: bool,
 }
 
@@ -357,7 +357,7 @@ impl Shape {
         }
     }
 
-    /// A value as this file would have it, beginning on a line with that indentation.
+    /// A value in the layout of this file, beginning on a line with this indentation.
     fn drawn(&self, value: &Value, indent: &str, on_lines: bool) -> String {
         let mut out = String::new();
         self.draw(&mut out, value, indent, on_lines);
@@ -402,7 +402,8 @@ impl Shape {
         out.push_str(&format!("{}:{spaced}", Value::from(key)));
     }
 
-    /// The splice that makes a value the last member of a container. `None` if it is not one.
+    /// The splice that adds a value as the last member of a container. `None` if it is not a
+    /// container.
     fn insertion(
         &self,
         text: &str,
@@ -460,7 +461,7 @@ impl Shape {
     }
 }
 
-/// The blanks that the line of this byte begins with, up to that byte.
+/// The blanks at the beginning of the line of this byte, up to this byte.
 fn indent_at(text: &str, at: usize) -> &str {
     let start = line_start(text, at);
     let line = &text[start..at];
@@ -471,8 +472,8 @@ fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |it| it + 1)
 }
 
-/// The comma between two places that have nothing but blanks, comments and perhaps a comma between
-/// them.
+/// The position of the comma between two positions that have only blanks, comments and perhaps a
+/// comma between them.
 fn comma(text: &str, from: usize, to: usize) -> Option<usize> {
     let mut at = from;
     while at < to {
@@ -485,7 +486,7 @@ fn comma(text: &str, from: usize, to: usize) -> Option<usize> {
     None
 }
 
-/// How long the comment is that a text begins with.
+/// The length of the comment at the beginning of a text.
 fn comment(text: &str) -> Option<usize> {
     if text.starts_with("//") {
         return Some(text.find('\n').unwrap_or(text.len()));
@@ -493,7 +494,7 @@ fn comment(text: &str) -> Option<usize> {
     text.starts_with("/*").then(|| text.find("*/").map_or(text.len(), |it| it + 2))
 }
 
-/// Where the comments end that stand behind a place, on its line.
+/// Where the comments after a position end, on the same line.
 fn rest_of_line(text: &str, from: usize, to: usize) -> usize {
     let mut end = from;
     let mut at = from;
@@ -504,7 +505,8 @@ fn rest_of_line(text: &str, from: usize, to: usize) -> usize {
             if rest[..length].contains('\n') {
                 break;
             }
-            // A line end of two characters is not part of the comment.
+            // The `\r` of a `\r
+            // ` is not part of the comment.
             at += rest[..length].trim_end_matches('\r').len();
             end = at;
             if is_line {
@@ -519,7 +521,7 @@ fn rest_of_line(text: &str, from: usize, to: usize) -> usize {
     end
 }
 
-/// The splice that takes a member out of the container between two places.
+/// The splice that removes a member from the container between two positions.
 fn removal(
     text: &str,
     start: usize,
@@ -532,7 +534,7 @@ fn removal(
     let own_comma = comma(text, own.1, children.get(at + 1).map_or(inner_end, |it| it.0));
     let past = own_comma.map_or(own.1, |it| it + 1);
     if children.len() == 1 {
-        // Comments stay; what is left of blanks alone goes too.
+        // Comments stay. If only blanks are left, they are removed too.
         let kept = format!("{}{}", &text[start + 1..own.0], &text[past..inner_end]);
         if kept.trim().is_empty() {
             return (start + 1, inner_end, String::new());
@@ -541,12 +543,12 @@ fn removal(
     let line = line_start(text, own.0);
     let blanks_before = text[line..own.0].trim().is_empty();
     match (at.checked_sub(1).and_then(|it| children.get(it)), own_comma) {
-        // The last one, and the comma before it is the one to go.
+        // The last member: remove the comma before it.
         (Some(previous), None) => match comma(text, previous.1, own.0) {
             Some(comma) => {
                 let between = &text[comma + 1..own.0];
                 let after = text[own.1..].trim_start_matches([' ', '\t', '\r']);
-                // A comment that reaches to the end of its line needs a line end behind it.
+                // A line comment needs a line break after it.
                 let kept = if between.contains("//") && !after.starts_with('\n') {
                     between.trim_end_matches([' ', '\t'])
                 } else {
@@ -560,7 +562,7 @@ fn removal(
             let rest = &text[past..inner_end];
             let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\r']).len();
             if blanks_before && rest[blanks..].starts_with('\n') && line > start {
-                // A line of its own: the line goes.
+                // The member is alone on its line: remove the line.
                 return (line, past + blanks + 1, String::new());
             }
             let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();

@@ -1,8 +1,8 @@
-//! What is ours in an agent's JSON settings: a server and hooks, put in and taken out.
+//! Punchlist's entries in JSON settings of agents: adds and removes the server and the hooks.
 //!
-//! Claude Code, Codex and Gemini CLI have the same form for both, with a few words of their own.
-//! Entries of others are never touched, not even those beside ours in one array. What is ours is
-//! known by its form, so that another version of ours finds it too.
+//! Claude Code, Codex and Gemini CLI have nearly the same format. Entries of others are never
+//! changed, not even in the same array. Our own entries are recognised by their form, so that every
+//! version of Punchlist finds them.
 
 use punchlist_formats::hook::Agent;
 use serde_json::{Value, json};
@@ -12,31 +12,31 @@ use super::known::{Event, events};
 use super::{Options, claude, codex, gemini};
 use Step::{Index, Key};
 
-/// The name of our server, and so the beginning of its tools' names.
+/// The name of Punchlist's server, which is also part of its tools' names.
 pub const SERVER: &str = "punchlist";
-/// The way to its entry.
-pub(crate) const SERVER_WAY: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER)];
-/// After so many seconds an agent goes on without our hook. The hook itself gives up earlier.
+/// The path to the server's entry.
+pub(crate) const SERVER_PATH: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER)];
+/// The timeout after which an agent continues without the hook. The hook itself gives up earlier.
 pub const HOOK_SECONDS: u32 = 3;
 
-/// What the hook of an installation that uses the agent's own tools is called with.
+/// The option of the hook's command if the agent uses its own planning tools.
 pub(crate) const OWN_TOOLS: &str = " --own-tools";
 
-/// What ought to stand in the files.
+/// The entries that the files should contain.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Wanted {
     pub(crate) agent: Agent,
-    /// `None` where the agent's own tools are to be used instead of ours.
+    /// `None` if the agent's own tools are used instead of Punchlist's.
     pub(crate) server: Option<Value>,
     pub(crate) command: String,
     pub(crate) permission: bool,
     pub(crate) trust: bool,
-    /// The events that hooks are written for.
+    /// The events with hooks.
     pub(crate) events: Vec<Event>,
 }
 
 impl Wanted {
-    /// By what the installation is told. `None` if a path has no spelling in such files.
+    /// The entries for these options. `None` if a path is not UTF-8.
     pub(crate) fn of(options: &Options) -> Option<Self> {
         let agent = options.agent;
         let (binary, database) = (options.binary.to_str()?, options.database.to_str()?);
@@ -77,7 +77,7 @@ impl Wanted {
         }
     }
 
-    /// The group of an event with our hook alone.
+    /// The group of an event with only our hook.
     pub(crate) fn group(&self, matcher: Option<&str>) -> Value {
         match matcher {
             Some(matcher) => json!({"matcher": matcher, "hooks": [self.hook()]}),
@@ -86,10 +86,10 @@ impl Wanted {
     }
 }
 
-/// A command that lets nothing through but a deliberate answer: whatever else happens (no binary, a
-/// crash, an error text), nothing is printed and the exit code is 0, so the agent goes on. The command
-/// takes the place of the inner shell, which would keep the agent's own pipe of errors open for as long
-/// as a command that hangs, and some agents wait for that.
+/// Wraps a hook command so that only a real answer reaches the agent: if the binary is missing,
+/// crashes or prints an error, nothing is printed and the exit code is 0, so the agent continues.
+/// `exec` replaces the inner shell. Otherwise the shell would keep the agent's stderr pipe open
+/// while a command hangs, and some agents wait for it to close.
 pub fn guard(agent: Agent, command: &str) -> String {
     let said = variable(agent);
     format!(
@@ -98,8 +98,8 @@ pub fn guard(agent: Agent, command: &str) -> String {
     )
 }
 
-/// What the guard keeps the answer in. Gemini CLI puts the environment's variables into its settings
-/// as it reads them, so there it must be a name that no environment has.
+/// The shell variable for the answer. Gemini CLI expands environment variables in its settings, so
+/// the name must not exist in any environment.
 fn variable(agent: Agent) -> &'static str {
     match agent {
         Agent::Claude | Agent::Codex => "o",
@@ -107,9 +107,15 @@ fn variable(agent: Agent) -> &'static str {
     }
 }
 
-/// A word for a shell.
+/// A word quoted for a shell.
 pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A word for a shell, quoted only if necessary.
+pub fn word(text: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+:@%".contains(it);
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
 }
 
 /// An argument of the command inside a guard.
@@ -131,13 +137,13 @@ pub(crate) fn argument(guard: &str, name: &str) -> Option<String> {
 /// The program inside a guard.
 pub(crate) fn program(guard: &str) -> Option<String> {
     let (_, rest) = guard.split_once("=$(")?;
-    // Earlier versions called it without that word.
+    // Earlier versions did not write `exec`.
     let rest = rest.strip_prefix("exec ").unwrap_or(rest);
     argument(&format!(" it {rest}"), "it")
 }
 
-/// Whether a server's entry under our name is one of ours, of any version: by what its program is
-/// called, or, as that may be called otherwise, by arguments that are ours alone.
+/// Whether a server's entry under Punchlist's name was written by any version of Punchlist:
+/// recognised by the name of its program, or by arguments that only Punchlist has.
 pub(crate) fn is_our_server(entry: &Value) -> bool {
     let Some(command) = entry["command"].as_str() else { return false };
     let arguments = words(&entry["args"]).unwrap_or_default();
@@ -147,13 +153,12 @@ pub(crate) fn is_our_server(entry: &Value) -> bool {
     name.to_ascii_lowercase().contains("punchlist") || options.chunks(2).all(is_ours)
 }
 
-/// A list of texts, if it is one.
+/// A list of texts; `None` for anything else.
 fn words(list: &Value) -> Option<Vec<&str>> {
     list.as_array()?.iter().map(Value::as_str).collect()
 }
 
-/// Whether a server's entry itself says that its tools run without asking. Claude Code says so
-/// elsewhere.
+/// Whether a server's entry allows its tools without asking. Claude Code stores this elsewhere.
 pub(crate) fn is_approved(agent: Agent, server: &Value) -> bool {
     match agent {
         Agent::Claude => false,
@@ -162,7 +167,7 @@ pub(crate) fn is_approved(agent: Agent, server: &Value) -> bool {
     }
 }
 
-/// Whether a hook is one of ours, of any version.
+/// Whether a hook was written by any version of Punchlist.
 pub(crate) fn is_our_hook(agent: Agent, hook: &Value) -> bool {
     let begins = format!("{}=$(", variable(agent));
     let calls = format!(" hook {}", agent.as_str());
@@ -171,12 +176,12 @@ pub(crate) fn is_our_hook(agent: Agent, hook: &Value) -> bool {
         .is_some_and(|it| it.starts_with(&begins) && it.contains(&calls) && it.ends_with("exit 0"))
 }
 
-/// Where our hooks stand, as (group, hook) in the array of an event.
+/// The positions of our hooks, as (group, hook) in the array of an event.
 pub(crate) fn our_hooks(agent: Agent, groups: &Value) -> Vec<(usize, usize)> {
     hooks(groups).into_iter().filter(|it| is_our_hook(agent, it.1)).map(|it| it.0).collect()
 }
 
-/// All hooks in the array of an event, with where they stand.
+/// All hooks in the array of an event, with their positions.
 pub(crate) fn hooks(groups: &Value) -> Vec<((usize, usize), &Value)> {
     let mut found = Vec::new();
     for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
@@ -186,68 +191,68 @@ pub(crate) fn hooks(groups: &Value) -> Vec<((usize, usize), &Value)> {
     found
 }
 
-/// The events at which a hook of ours stands.
+/// The events that have a hook of ours.
 pub(crate) fn hooked(agent: Agent, settings: &Value) -> Vec<String> {
     let events = settings["hooks"].as_object().into_iter().flatten();
     let ours = events.filter(|(_, it)| !our_hooks(agent, it).is_empty());
     ours.map(|(name, _)| name.clone()).collect()
 }
 
-/// What cannot be edited, because it is not what the agent would have there.
-pub(crate) fn unfit(way: &[Step<'_>], unfit: Unfit) -> String {
-    let names = way.iter().take(unfit.0).map(|step| match step {
+/// The message for a value that is not what the agent expects there.
+pub(crate) fn unfit(key_path: &[Step<'_>], unfit: Unfit) -> String {
+    let names = key_path.iter().take(unfit.0).map(|step| match step {
         Key(key) => (*key).to_owned(),
         Index(at) => at.to_string(),
     });
     let place = names.collect::<Vec<_>>().join(".");
-    let wanted = match way.get(unfit.0) {
+    let wanted = match key_path.get(unfit.0) {
         Some(Index(_)) => "an array",
         Some(Key(_)) | None => "an object",
     };
     if place.is_empty() {
-        format!("the file does not hold {wanted}")
+        format!("the file does not contain {wanted}")
     } else {
         format!("{place} is not {wanted}")
     }
 }
 
-/// Puts our server into a file. Says why not, where that cannot be.
+/// Adds our server to a file, or says why that is impossible.
 pub(crate) fn put_server(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
-    let way = SERVER_WAY;
+    let key_path = SERVER_PATH;
     let Some(server) = &wanted.server else { return Ok(()) };
-    match doc.get(&way) {
+    match doc.get(&key_path) {
         Some(entry) if entry == *server => return Ok(()),
         Some(entry) if !is_our_server(&entry) => {
             return Err(format!("mcpServers.{SERVER} is somebody else's server"));
         }
         Some(_) | None => {}
     }
-    doc.put(&way, server).map_err(|it| unfit(&way, it))
+    doc.put(&key_path, server).map_err(|it| unfit(&key_path, it))
 }
 
-/// Takes our server out, and puts back what was there before.
+/// Removes our server, and restores the entry that was there before.
 pub(crate) fn take_server(doc: &mut Document, before: Option<&Value>, made: Made<'_>) {
-    let way = SERVER_WAY;
-    if !doc.get(&way).is_some_and(|it| is_our_server(&it)) {
+    let key_path = SERVER_PATH;
+    if !doc.get(&key_path).is_some_and(|it| is_our_server(&it)) {
         return;
     }
     match before {
-        // It is there, so it can be replaced.
-        Some(before) => drop(doc.put(&way, before)),
+        // The path exists, so this cannot fail.
+        Some(before) => drop(doc.put(&key_path, before)),
         None => {
-            doc.remove(&way);
-            drop_if_empty(doc, &way[..1], "mcpServers", made, true);
+            doc.remove(&key_path);
+            drop_if_empty(doc, &key_path[..1], "mcpServers", made, true);
         }
     }
 }
 
-/// Puts our hooks in.
+/// Adds our hooks.
 pub(crate) fn put_hooks(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
     let events = &wanted.events;
     for (event, matcher) in events {
         put_hook(doc, event, *matcher, wanted)?;
     }
-    // Events that an earlier version wanted to hear of.
+    // Events that only an earlier version needed.
     for event in hooked(wanted.agent, &doc.value()) {
         if !events.iter().any(|(name, _)| *name == event) {
             take_hooks(doc, wanted.agent, &event, None, Made(None));
@@ -266,27 +271,27 @@ fn put_hook(
     let groups = doc.get(&array).unwrap_or_default();
     let group = wanted.group(matcher);
     let ours = our_hooks(wanted.agent, &groups);
-    // The first of ours that can stay or be made right where it stands is the one.
+    // Keeps the first of our hooks that is right or can be corrected in place.
     let is_alone = |at: usize| groups[at]["hooks"].as_array().is_some_and(|it| it.len() == 1);
     let fits = |at: usize| groups[at]["matcher"].as_str().filter(|it| !it.is_empty()) == matcher;
     let kept = ours.iter().copied().find(|(at, _)| is_alone(*at) || fits(*at));
     match kept {
         Some((at, _)) if is_alone(at) => {
             if groups[at] != group {
-                let way = [array[0], array[1], Index(at)];
-                doc.put(&way, &group).map_err(|it| unfit(&way, it))?;
+                let key_path = [array[0], array[1], Index(at)];
+                doc.put(&key_path, &group).map_err(|it| unfit(&key_path, it))?;
             }
         }
         Some((at, hook)) => {
-            let way = [array[0], array[1], Index(at), Key("hooks"), Index(hook)];
+            let key_path = [array[0], array[1], Index(at), Key("hooks"), Index(hook)];
             if groups[at]["hooks"][hook] != wanted.hook() {
-                doc.put(&way, &wanted.hook()).map_err(|it| unfit(&way, it))?;
+                doc.put(&key_path, &wanted.hook()).map_err(|it| unfit(&key_path, it))?;
             }
         }
         None => {
             let count = groups.as_array().map_or(0, Vec::len);
-            let way = [array[0], array[1], Index(count)];
-            doc.put(&way, &group).map_err(|it| unfit(&way, it))?;
+            let key_path = [array[0], array[1], Index(count)];
+            doc.put(&key_path, &group).map_err(|it| unfit(&key_path, it))?;
         }
     }
     if ours.len() > usize::from(kept.is_some()) {
@@ -295,24 +300,24 @@ fn put_hook(
     Ok(())
 }
 
-/// Takes our hooks of an event out, except the one at `but`; or, where `but` is beyond all, except
-/// the last, which was just put there.
+/// Removes our hooks of an event except the one at `keep`. If `keep` is beyond all of them, keeps the
+/// last, which was just added.
 fn take_hooks(
     doc: &mut Document,
     agent: Agent,
     event: &str,
-    but: Option<(usize, usize)>,
+    keep: Option<(usize, usize)>,
     made: Made<'_>,
 ) {
     let array = [Key("hooks"), Key(event)];
     let groups = doc.get(&array).unwrap_or_default();
     let mut ours = our_hooks(agent, &groups);
-    match but {
+    match keep {
         Some((usize::MAX, _)) => drop(ours.pop()),
-        Some(but) => ours.retain(|it| *it != but),
+        Some(keep) => ours.retain(|it| *it != keep),
         None => {}
     }
-    // From the end, so that the places of the others stay right.
+    // From the end, so that the positions of the others stay valid.
     for (at, hook) in ours.into_iter().rev() {
         let group = [array[0], array[1], Index(at)];
         doc.remove(&[group[0], group[1], group[2], Key("hooks"), Index(hook)]);
@@ -324,7 +329,8 @@ fn take_hooks(
     drop_if_empty(doc, &array, &format!("hooks/{event}"), made, true);
 }
 
-/// Takes our hooks out, and the containers that were made for them. Gives whether there were any.
+/// Removes our hooks, and the containers that were created for them. Returns whether there were
+/// any.
 pub(crate) fn take_all_hooks(doc: &mut Document, agent: Agent, made: Made<'_>) -> bool {
     let found = hooked(agent, &doc.value());
     for event in &found {
@@ -337,13 +343,13 @@ pub(crate) fn take_all_hooks(doc: &mut Document, agent: Agent, made: Made<'_>) -
     !found.is_empty()
 }
 
-/// What an installation made, by name; `None` if nobody knows any more.
+/// The names of what an installation created; `None` if that is unknown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Made<'a>(pub(crate) Option<&'a [String]>);
 
 impl Made<'_> {
-    /// Whether it made that. Where nobody knows, what something of ours was just taken out of
-    /// counts as made for it.
+    /// Whether the installation created this. If that is unknown, a container that held an entry of
+    /// ours counts as created.
     pub(crate) fn has(self, name: &str, had_ours: bool) -> bool {
         self.0.map_or(had_ours, |it| it.iter().any(|it| it == name))
     }
@@ -351,7 +357,7 @@ impl Made<'_> {
 
 pub(crate) fn drop_if_empty(
     doc: &mut Document,
-    way: &[Step<'_>],
+    key_path: &[Step<'_>],
     name: &str,
     made: Made<'_>,
     had_ours: bool,
@@ -361,13 +367,12 @@ pub(crate) fn drop_if_empty(
         Value::Object(it) => it.is_empty(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     };
-    if made.has(name, had_ours) && doc.get(way).as_ref().is_some_and(is_empty) {
-        doc.remove(way);
+    if made.has(name, had_ours) && doc.get(key_path).as_ref().is_some_and(is_empty) {
+        doc.remove(key_path);
     }
 }
 
-/// The names of all that our edits would have to make, which is not there yet; `more` beside the
-/// hooks.
+/// The names of everything that our edits would have to create; `more` besides the hooks.
 pub(crate) fn missing(value: &Value, agent: Agent, more: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = more.iter().map(|it| (*it).to_owned()).collect();
     names.push("hooks".to_owned());
@@ -458,7 +463,8 @@ mod tests {
                     .unwrap();
                 let said = String::from_utf8_lossy(&ran.stdout);
                 assert_eq!((ran.status.code(), said.as_ref()), (Some(0), expected), "{script}");
-                // A shell says by itself that something was killed, which no agent takes for an answer.
+                // The shell itself reports a killed command on stderr, which no agent reads as an
+                // answer.
                 assert!(ran.stderr.is_empty() || script.contains("kill"), "{script}");
             }
         }
@@ -487,7 +493,7 @@ mod tests {
                 }
             };
             child.kill().unwrap();
-            // Waits for the end of both pipes.
+            // Returns only when both pipes are closed.
             let ran = child.wait_with_output().unwrap();
             assert_eq!((ran.stdout, ran.stderr), (Vec::new(), Vec::new()));
             let ended = std::process::Command::new("kill").arg(pid.trim()).status().unwrap();

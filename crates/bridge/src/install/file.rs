@@ -1,7 +1,7 @@
-//! Looks at a file of somebody else's and replaces it, but only if it is still what was looked at.
+//! Reads a foreign file and replaces it, but only if it has not changed in between.
 //!
-//! The file is replaced as a whole. A symbolic link stays: what it leads to is replaced. Owner and mode
-//! stay too. What the text means is nobody's business here.
+//! The file is replaced atomically. A symbolic link stays, and its target is replaced. Owner and
+//! mode stay too. The content is not interpreted here.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{ErrorKind, Read, Write};
@@ -14,25 +14,25 @@ use crate::replace::{DRAFT, Draft, Stamp};
 /// The largest file that is read.
 pub(crate) const MOST: u64 = 64 * 1024 * 1024;
 
-/// A file as it was when we looked.
+/// A file as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    /// Where it is called for.
+    /// The path that the caller gave.
     pub(crate) path: PathBuf,
-    /// Where it is, links resolved.
+    /// The path with links resolved.
     real: PathBuf,
-    /// What is in it; `None` if there is none.
+    /// The content; `None` if the file does not exist.
     pub(crate) bytes: Option<Vec<u8>>,
-    /// Owner and mode, if there is one.
+    /// Owner and mode, if the file exists.
     stamp: Option<Stamp>,
 }
 
-/// For whom new files and directories are.
+/// Who may read new files and directories.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum For {
     /// This user alone.
     User,
-    /// Whoever the user's mask lets in.
+    /// Everybody whom the umask allows.
     Anybody,
 }
 
@@ -44,7 +44,7 @@ fn unwritable(path: &Path, why: std::io::Error) -> Error {
     Error::Unwritable { path: path.to_owned(), why }
 }
 
-/// Looks at a file.
+/// Reads a file.
 pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
     let odd = |what: &str| Error::Odd { path: path.to_owned(), what: what.to_owned() };
     let real = match fs::canonicalize(path) {
@@ -70,12 +70,12 @@ pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
     let file = File::open(&real).map_err(|why| unreadable(path, why))?;
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(|why| unreadable(path, why))?;
     if bytes.len() as u64 > MOST {
-        return Err(odd("larger than any settings are"));
+        return Err(odd("too large for a settings file"));
     }
     Ok(Seen { path: path.to_owned(), real, bytes: Some(bytes), stamp: Some(Stamp::from(&meta)) })
 }
 
-/// What a path leads to, as far as it leads anywhere yet.
+/// The path with links resolved, as far as it exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
     match there {
@@ -89,17 +89,17 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 }
 
 impl Seen {
-    /// Whether the file may be replaced at all, asked before anything is written anywhere.
+    /// Whether the file may be replaced. Called before anything is written.
     pub(crate) fn is_writable(&self) -> Result<(), Error> {
-        // Renaming would get round it, which is not what whoever took the right away meant.
+        // A rename would work on a read-only file, but somebody made it read-only on purpose.
         if self.stamp.is_some_and(|it| !it.is_writable()) {
             return Err(Error::ReadOnly { path: self.path.clone() });
         }
         Ok(())
     }
 
-    /// Puts another text in its place, or removes it. Gives whether that was done: it is not if the
-    /// file has changed since it was looked at.
+    /// Replaces or removes the file. Returns `false` and does nothing if the file has changed since
+    /// it was read.
     pub(crate) fn replace(&self, new: Option<&[u8]>, new_for: For) -> Result<bool, Error> {
         let is_same = |now: &Self| now.bytes == self.bytes && now.real == self.real;
         let Some(new) = new else {
@@ -130,8 +130,8 @@ impl Seen {
     }
 }
 
-/// Removes drafts that killed processes left in a directory. Only for those who hold the lock that
-/// all writers of such drafts hold.
+/// Removes drafts of killed processes from a directory. The caller must hold the lock that all
+/// writers of drafts hold.
 pub(crate) fn sweep(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -144,7 +144,7 @@ pub(crate) fn sweep(directory: &Path) {
     }
 }
 
-/// Makes a directory and those above it. Gives the ones that were made, the outermost first.
+/// Creates a directory and its parents. Returns those that were created, the outermost first.
 pub(crate) fn make_directories(path: &Path, new_for: For) -> Result<Vec<PathBuf>, Error> {
     let mut missing: Vec<&Path> = path.ancestors().take_while(|it| !it.exists()).collect();
     missing.reverse();

@@ -1,4 +1,4 @@
-//! What stands in Gemini CLI's settings for us: one file with servers and hooks.
+//! Punchlist's entries in Gemini CLI's settings: one file with servers and hooks.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::Scope;
 
-/// The events that we hear of. A tool that was called stands for a model turn, so that all tools
-/// matter.
+/// The events with hooks. A tool call counts as a model turn, so the hook is for all tools.
 pub const EVENTS: [(&str, Option<&str>); 5] = [
     ("SessionStart", Some("*")),
     ("BeforeAgent", Some("*")),
@@ -27,12 +26,12 @@ pub(crate) fn settings(home: &Path, config_dir: Option<&Path>, scope: &Scope) ->
     }
 }
 
-/// After so many milliseconds Gemini CLI goes on without our server, or without its answer. It would
-/// wait ten minutes otherwise, before it so much as looks at the prompt.
+/// The timeout of Gemini CLI for the server's start and for each call. The default is ten minutes,
+/// in which Gemini CLI would not even read the prompt.
 const SERVER_MILLISECONDS: u32 = 10_000;
 
-/// The entry of our server. With `trust` its tools run without asking; a run without a screen does
-/// not even show them to the model otherwise.
+/// The entry of Punchlist's server. With `trust` its tools run without asking; without it, a
+/// headless run does not even offer them to the model.
 pub(crate) fn server(binary: &str, arguments: &[&str], permission: bool) -> Value {
     let mut server = json!({"command": binary, "args": arguments, "timeout": SERVER_MILLISECONDS});
     if permission {
@@ -41,7 +40,7 @@ pub(crate) fn server(binary: &str, arguments: &[&str], permission: bool) -> Valu
     server
 }
 
-/// What Gemini CLI would read as a variable of the environment in a word of its settings.
+/// The environment variable that Gemini CLI would expand in a text of its settings.
 pub(crate) fn variable(word: &str) -> Option<String> {
     let names = word.split('$').skip(1);
     names

@@ -1,18 +1,18 @@
-//! What a version of an agent knows: which hooks can be written for it, and how old it may be.
+//! What versions of agents support: the hook events, and the oldest supported version.
 //!
-//! Found by running the releases (`cargo xtask test agents --full`). Where an event came in between two
-//! that were run, it counts as known from the newer one on: an event too few costs a convenience, and one
-//! too many can cost the user's whole file.
+//! Found by running the releases (`cargo xtask test agents --full`). An event that appeared between
+//! two tested releases counts from the newer one: a missing event only loses a feature, but an
+//! unknown one may make the agent ignore the user's whole file.
 
 use punchlist_formats::hook::{Agent, Version};
 
 use super::{claude, codex, gemini};
 
-/// An event that hooks are written for, with the tools that matter where it is about a tool.
+/// An event with a hook, and for tool events the tools.
 pub type Event = (&'static str, Option<&'static str>);
 
-/// Since when Claude Code knows events that not every supported version does. Before 2.1.101 one that
-/// it does not know made it pass over the whole file, the user's permissions included.
+/// The first version of Claude Code with an event that not all supported versions have. Before
+/// 2.1.101 one unknown event made it ignore the whole file, including the user's permissions.
 const SINCE: [(&str, Version); 2] =
     [("TaskCreated", Version(2, 1, 100)), ("PostToolBatch", Version(2, 1, 150))];
 
@@ -25,8 +25,8 @@ pub fn minimum(agent: Agent) -> Version {
     }
 }
 
-/// The events that hooks are written for. Of a version that is not known, all: a program that is not
-/// there yet will be a new one.
+/// The events with hooks. All events if the version is unknown, because an agent that is not
+/// installed yet will most likely be a new version.
 pub fn events(agent: Agent, version: Option<Version>) -> Vec<Event> {
     let all: &[Event] = match agent {
         Agent::Claude => &claude::EVENTS,

@@ -1,9 +1,9 @@
-//! Installs Punchlist into an agent's own files, and takes it out again.
+//! Installs Punchlist into an agent's settings files, and uninstalls it.
 //!
-//! Everything is worked out before anything is written: a file that cannot be edited stops the whole
-//! before the first one is touched. What is written goes through [`file`], which writes only over
-//! what it has seen; what was done is kept in a `record`, so that it can be taken back to the byte.
-//! Nobody is asked here; the caller shows what would happen and asks.
+//! All edits are computed before anything is written, so a file that cannot be edited stops the
+//! installation before any file changes. [`file`] replaces a file only if it has not changed since
+//! it was read. A `record` of the edits allows restoring the files byte for byte. Nothing here asks
+//! the user; the caller shows the changes and asks.
 
 pub mod claude;
 pub mod codex;
@@ -24,165 +24,165 @@ use std::path::{Path, PathBuf};
 use edit::Document;
 use entries::Wanted;
 use file::{For, Seen};
-use part::{Around, Doc, Part};
+use part::{Doc, EarlierFiles, Part};
 use punchlist_formats::hook::{Agent, Version};
-use record::{Drawer, Edited, Layer, Original, Record, stamp};
+use record::{Edited, Layer, Original, Record, RecordDirectory, stamp};
 
 pub use diff::diff;
 
-/// How often a file that others keep writing is tried again.
+/// How often to start again if others keep changing a file.
 const TRIES: u32 = 20;
 
-/// What an installation depends on.
+/// The options of an installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Into which agent.
+    /// The agent.
     pub agent: Agent,
     /// The user's home.
     pub home: PathBuf,
-    /// Where the agent keeps its files, if somebody chose that.
+    /// The agent's configuration directory, if the user has set one.
     pub config_dir: Option<PathBuf>,
-    /// For whom.
+    /// For the user or for a project.
     pub scope: Scope,
-    /// Our own data directory, for the record of what was done.
+    /// Punchlist's data directory, for the record.
     pub data: PathBuf,
-    /// Our binary, absolute.
+    /// The path of Punchlist's binary, absolute.
     pub binary: PathBuf,
-    /// The database, absolute.
+    /// The path of the database, absolute.
     pub database: PathBuf,
-    /// The named plan that all sessions share, if they are to.
+    /// The named plan that all sessions share, if any.
     pub plan: Option<String>,
-    /// Whether the tools may run without asking.
+    /// Whether Punchlist's tools may run without asking.
     pub permission: bool,
-    /// Whether the hooks may run without the agent's asking, where it would ask (Codex).
+    /// Whether the hooks are marked as trusted (Codex).
     pub trust: bool,
-    /// Whether the agent's own tool for plans is switched on instead of our server (Codex).
+    /// Whether the agent's own planning tool is enabled instead of Punchlist's server (Codex).
     pub own_tools: bool,
-    /// Which version of the agent is there, if that is known.
+    /// The agent's version, if it is known.
     pub version: Option<Version>,
 }
 
-/// For whom something is installed.
+/// For whom Punchlist is installed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Scope {
     /// This user, in every project.
     User,
-    /// Whoever works in the project with this root.
+    /// Everybody who works in the project with this root.
     Project(PathBuf),
 }
 
-/// What would happen to one file, or did.
+/// The change of one file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// Which.
+    /// The file.
     pub path: PathBuf,
-    /// What it held; `None` if it was not there.
+    /// Its content before; `None` if it did not exist.
     pub before: Option<Vec<u8>>,
-    /// What it holds then; `None` if it is gone.
+    /// Its content after; `None` if it was removed.
     pub after: Option<Vec<u8>>,
 }
 
-/// Why nothing was done.
+/// Why nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file is no JSON, or no TOML.
+    /// A file is not valid JSON or TOML.
     #[error("{} is not valid {}: line {line}, column {column}: {what}", path.display(), form(path))]
     Malformed {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The line.
         line: usize,
-        /// Where in that line.
+        /// The column.
         column: usize,
         /// What is wrong there.
         what: String,
     },
-    /// A file is JSON of a kind that the agent does not read.
+    /// A file contains JSON that the agent does not accept.
     #[error(
         "{} is not loaded by {}: line {line}, column {column}: {what}", path.display(), agent.title()
     )]
     NotLoaded {
-        /// Whose.
+        /// The agent.
         agent: Agent,
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where in it.
+        /// The line.
         line: usize,
-        /// Where in that line.
+        /// The column.
         column: usize,
-        /// What the agent does not forgive there.
+        /// What the agent does not accept.
         what: String,
     },
-    /// A file is not what it should be.
+    /// A file has an unexpected content.
     #[error("{} cannot be edited: {what}", path.display())]
     Odd {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What is odd about it.
+        /// What is unexpected.
         what: String,
     },
     /// A file is read-only.
     #[error("{} is read-only", path.display())]
     ReadOnly {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
     /// A file cannot be read.
     #[error("{} cannot be read: {why}", path.display())]
     Unreadable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         why: std::io::Error,
     },
     /// A file or directory cannot be written.
     #[error("{} cannot be written: {why}", path.display())]
     Unwritable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         why: std::io::Error,
     },
-    /// A file changed each time we had worked out what to write.
+    /// A file changed at each try before it could be replaced.
     #[error("{} keeps changing", path.display())]
     Busy {
-        /// Which.
+        /// The file.
         path: PathBuf,
     },
-    /// The project's settings and the user's are one file, so that one scope's entries would be taken
-    /// for the other's.
+    /// The project's settings and the user's are the same file, so entries of the two scopes could
+    /// not be distinguished.
     #[error(
         "{} is both this project's and your own: --project would not be for this project alone",
         path.display()
     )]
     Shared {
-        /// Which file.
+        /// The file.
         path: PathBuf,
     },
-    /// The agent is older than Punchlist works with.
+    /// The agent is older than the oldest supported version.
     #[error("{} {version} is too old: Punchlist works with {minimum} and newer", agent.title())]
     TooOld {
-        /// Which.
+        /// The agent.
         agent: Agent,
-        /// The version that is there.
+        /// Its version.
         version: Version,
-        /// The oldest that would do.
+        /// The oldest supported version.
         minimum: Version,
     },
-    /// A path that such files cannot spell.
+    /// A path is not UTF-8.
     #[error("the path of the binary or of the database is not UTF-8")]
     NoText,
-    /// A path that the agent would read as something else.
+    /// A path contains text that Gemini CLI would expand as a variable.
     #[error(
-        "Gemini CLI would put a variable in the place of ${name} in the path of the binary or of the database"
+        "Gemini CLI would expand ${name} as a variable in the path of the binary or of the database"
     )]
     Variable {
-        /// Its name.
+        /// The variable's name.
         name: String,
     },
 }
 
-/// What kind of file it should be.
+/// The format of the file.
 fn form(path: &Path) -> &'static str {
     if path.extension().is_some_and(|it| it == "toml") { "TOML" } else { "JSON" }
 }
@@ -207,27 +207,27 @@ impl Error {
         }
     }
 
-    /// What mends it, for those who only look.
+    /// How to fix it, for the doctor.
     pub fn remedy(&self) -> String {
         match self {
             Self::Malformed { path, line, .. } => {
-                format!("put line {line} of {} right, or move the file away", path.display())
+                format!("fix line {line} of {}, or move the file away", path.display())
             }
             Self::NotLoaded { agent, path, line, .. } => format!(
-                "{} takes nothing from such a file, hooks neither: put line {line} of {} right",
+                "{} ignores such a file completely, hooks included: fix line {line} of {}",
                 agent.title(),
                 path.display(),
             ),
-            Self::Odd { path, .. } => format!("look at {} and put that right", path.display()),
+            Self::Odd { path, .. } => format!("fix that in {}", path.display()),
             Self::ReadOnly { path } => {
-                format!("if that is not meant, `chmod u+w {}`", path.display())
+                format!("if that is not intended, run `chmod u+w {}`", path.display())
             }
             Self::Shared { .. } => {
-                "leave `--project` out: what is set up for you in every project holds here too"
+                "leave out `--project`: what is set up for you in every project applies here too"
                     .to_owned()
             }
             Self::Unreadable { .. } | Self::Unwritable { .. } => {
-                "see who owns it and what its directory allows".to_owned()
+                "check its owner and the permissions of its directory".to_owned()
             }
             Self::TooOld { agent, .. } => format!("upgrade {}", agent.title()),
             Self::Busy { .. } => "close the program that writes it".to_owned(),
@@ -237,11 +237,11 @@ impl Error {
     }
 }
 
-/// What is to become of one file.
+/// The planned change of one file.
 struct Work {
     seen: Seen,
     after: Option<Vec<u8>>,
-    /// What the record will say of it.
+    /// The file's part of the record.
     edited: Edited,
 }
 
@@ -263,34 +263,34 @@ fn changes(work: &[Work]) -> Vec<Change> {
     work.iter().filter(|it| it.is_change()).map(Work::change).collect()
 }
 
-/// What installing would change. Writes nothing.
+/// The changes that `install` would make. Writes nothing.
 pub fn would_install(options: &Options) -> Result<Vec<Change>, Error> {
-    let record = Drawer::unlocked(options).record(&options.place());
+    let record = RecordDirectory::unlocked(options).record(&options.place());
     Ok(changes(&installing(options, record.as_ref())?))
 }
 
-/// What uninstalling would change. Writes nothing.
+/// The changes that `uninstall` would make. Writes nothing.
 pub fn would_uninstall(options: &Options) -> Result<Vec<Change>, Error> {
-    let record = Drawer::unlocked(options).record(&options.place());
+    let record = RecordDirectory::unlocked(options).record(&options.place());
     Ok(changes(&uninstalling(options, record.as_ref())?))
 }
 
-/// Installs. Gives what was changed; nothing, if all was there.
+/// Installs. Returns the changes; none if everything was already installed.
 pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
     let place = options.place();
     let new_for = options.new_for();
     for _ in 0..TRIES {
-        let drawer = Drawer::open(options)?;
-        let known = drawer.record(&place);
+        let record_directory = RecordDirectory::open(options)?;
+        let known = record_directory.record(&place);
         let work = installing(options, known.as_ref());
         let mut record = known.clone().unwrap_or_default();
-        let made = drawer.made.clone();
+        let made = record_directory.made.clone();
         let done = work.and_then(|work| {
             record.directories.extend(made.iter().cloned());
             if !work.iter().any(Work::is_change) {
-                // Another was quicker, but some of the directories are of our making.
+                // Another process installed first, but this one created some of the directories.
                 if known.is_some() && !made.is_empty() {
-                    drawer.keep(&place, &record)?;
+                    record_directory.keep(&place, &record)?;
                 }
                 return Ok(Some((Vec::new(), known.is_some())));
             }
@@ -299,25 +299,25 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
                 record.directories.extend(file::make_directories(directory, new_for)?);
                 record.set(it.edited.clone());
             }
-            // First what will be done, then doing it: whatever is cut short can be taken back.
-            drawer.keep(&place, &record)?;
+            // The record is written first, so that an interrupted installation can be reversed.
+            record_directory.keep(&place, &record)?;
             Ok(write(&work, new_for)?.then(|| (changes(&work), true)))
         });
         match done {
             Ok(Some((changes, true))) => return Ok(changes),
-            // Nothing to do and nothing to remember.
+            // Nothing to change and nothing to record.
             Ok(Some((changes, false))) => {
-                drawer.drop_record(&place, &made);
+                record_directory.drop_record(&place, &made);
                 return Ok(changes);
             }
-            // Somebody wrote meanwhile: once more, from the beginning.
+            // A file has changed meanwhile: start again.
             Ok(None) => {}
             Err(error) => {
                 match &known {
-                    Some(known) => drop(drawer.keep(&place, known)),
+                    Some(known) => drop(record_directory.keep(&place, known)),
                     None => {
                         let made = [made, record.directories].concat();
-                        drawer.drop_record(&place, &made);
+                        record_directory.drop_record(&place, &made);
                     }
                 }
                 return Err(error);
@@ -327,16 +327,16 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
     Err(Error::Busy { path: place })
 }
 
-/// Uninstalls. Gives what was changed; nothing, if nothing was there.
+/// Uninstalls. Returns the changes; none if nothing was installed.
 pub fn uninstall(options: &Options) -> Result<Vec<Change>, Error> {
     let place = options.place();
     for _ in 0..TRIES {
-        let drawer = Drawer::open_if_there(options)?;
-        let record = drawer.record(&place);
+        let record_directory = RecordDirectory::open_if_there(options)?;
+        let record = record_directory.record(&place);
         let work = uninstalling(options, record.as_ref())?;
         if write(&work, options.new_for())? {
             if let Some(record) = record {
-                drawer.drop_record(&place, &record.directories);
+                record_directory.drop_record(&place, &record.directories);
             }
             return Ok(changes(&work));
         }
@@ -352,7 +352,7 @@ fn write(work: &[Work], new_for: For) -> Result<bool, Error> {
             continue;
         }
         for earlier in work[..at].iter().filter(|it| it.is_change()) {
-            // Unless somebody has written it since, it goes back to what it was.
+            // The earlier files are restored, unless somebody has changed them since.
             if let Ok(now) = file::look(&earlier.seen.path)
                 && now.bytes == earlier.after
             {
@@ -365,12 +365,12 @@ fn write(work: &[Work], new_for: For) -> Result<bool, Error> {
 }
 
 impl Options {
-    /// The files that are concerned, in the order in which they are worked out.
+    /// The files of this installation, in the order in which they are edited.
     pub(crate) fn parts(&self) -> Vec<Part> {
         Part::all(self)
     }
 
-    /// The file by which the record of what was done is known.
+    /// The file that identifies the record.
     fn place(&self) -> PathBuf {
         let (home, config, scope) = (&self.home, self.config_dir.as_deref(), &self.scope);
         match self.agent {
@@ -380,18 +380,18 @@ impl Options {
         }
     }
 
-    /// Whether a project's settings are the user's own, as in the home directory.
+    /// Whether the project's settings are the user's own file, as in the home directory.
     pub fn is_shared(&self) -> bool {
         let user = Self { scope: Scope::User, ..self.clone() };
         self.scope != Scope::User && file::real(&self.place()) == file::real(&user.place())
     }
 
-    /// Refuses what would mix two scopes up: the record of one would be taken for the other's.
+    /// Refuses to mix two scopes, because the record of one would be taken for the other's.
     fn refuse_shared(&self) -> Result<(), Error> {
         if self.is_shared() { Err(Error::Shared { path: self.place() }) } else { Ok(()) }
     }
 
-    /// Refuses a version that would not do what is promised, or could not read what is written.
+    /// Refuses an agent that is too old.
     fn refuse_too_old(&self) -> Result<(), Error> {
         let (agent, minimum) = (self.agent, known::minimum(self.agent));
         match self.version.filter(|it| *it < minimum) {
@@ -419,7 +419,7 @@ fn parse(seen: &Seen) -> Result<Doc, Error> {
     })
 }
 
-/// The same, if the agent reads it as it is.
+/// Parses a file, if the agent accepts its content.
 fn parse_for(agent: Agent, seen: &Seen) -> Result<Doc, Error> {
     let doc = parse(seen)?;
     doc.check(agent).map_err(|why| Error::NotLoaded {
@@ -432,7 +432,7 @@ fn parse_for(agent: Agent, seen: &Seen) -> Result<Doc, Error> {
     Ok(doc)
 }
 
-/// A JSON file of an agent's as it is, for those who only look.
+/// An agent's JSON file, for reading only.
 pub(crate) fn document(agent: Agent, path: &Path) -> Result<Document, Error> {
     match parse_for(agent, &file::look(path)?)? {
         Doc::Json(doc) => Ok(doc),
@@ -440,7 +440,7 @@ pub(crate) fn document(agent: Agent, path: &Path) -> Result<Document, Error> {
     }
 }
 
-/// A TOML file of an agent's as it is, for those who only look.
+/// An agent's TOML file, for reading only.
 pub(crate) fn configuration(path: &Path) -> Result<toml::Toml, Error> {
     match parse(&file::look(path)?)? {
         Doc::Toml(doc) => Ok(doc),
@@ -448,7 +448,7 @@ pub(crate) fn configuration(path: &Path) -> Result<toml::Toml, Error> {
     }
 }
 
-/// Whether the agent's own tool for plans is on already (Codex).
+/// Whether the agent's own planning tool is enabled (Codex).
 pub fn has_own_tools(options: &Options) -> bool {
     let (home, config) = (&options.home, options.config_dir.as_deref());
     let places = codex::Places::of(home, config, &options.scope);
@@ -459,7 +459,7 @@ pub fn has_own_tools(options: &Options) -> bool {
     options.agent == Agent::Codex && (is_on(&places.config) || is_on(&places.trust))
 }
 
-/// Whether something of ours stands in the agent's files. One that cannot be read has nothing.
+/// Whether the agent's files contain an entry of Punchlist. An unreadable file counts as without.
 pub fn is_set_up(options: &Options) -> bool {
     options.parts().iter().any(|part| {
         let doc = file::look(&part.path).and_then(|seen| parse(&seen));
@@ -467,7 +467,7 @@ pub fn is_set_up(options: &Options) -> bool {
     })
 }
 
-/// Whether the agent may use our tools without asking, as its files are now.
+/// Whether the agent may use Punchlist's tools without asking, according to its files.
 pub fn is_permitted(options: &Options) -> bool {
     options.parts().iter().any(|part| {
         let doc = file::look(&part.path).and_then(|seen| parse(&seen));
@@ -475,7 +475,8 @@ pub fn is_permitted(options: &Options) -> bool {
     })
 }
 
-/// Whether these changes switch the agent's own tool for plans off, because ours take its place.
+/// Whether these changes disable the agent's own planning tool because Punchlist's tools replace
+/// it.
 pub fn switches_own_tools_off(changes: &[Change]) -> bool {
     let is_on = |bytes: Option<&[u8]>| {
         let doc = toml::Toml::parse(bytes.unwrap_or_default()).ok();
@@ -485,7 +486,7 @@ pub fn switches_own_tools_off(changes: &[Change]) -> bool {
     configurations.any(|it| is_on(it.before.as_deref()) && !is_on(it.after.as_deref()))
 }
 
-/// Works out what installing makes of all files.
+/// Computes what `install` makes of all files.
 fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
     options.refuse_shared()?;
     options.refuse_too_old()?;
@@ -504,7 +505,7 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
         had_hooks |= part.has_hooks(&parse_for(options.agent, &file)?);
         seen.push(file);
     }
-    let mut around = Around::default();
+    let mut earlier_files = EarlierFiles::default();
     let mut work = Vec::new();
     for (part, seen) in parts.iter().zip(seen) {
         let odd = |what| Error::Odd { path: seen.path.clone(), what };
@@ -513,9 +514,9 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
         let is_ours_there = part.is_ours_there(&doc, had_hooks);
         let unedited = doc.clone();
         let known = record.and_then(|it| it.of(&seen.path));
-        part.put(&mut doc, &wanted, known, &mut around).map_err(odd)?;
-        let tool_before = part.tool_before(&unedited, known, &around);
-        let mut missing = part.missing(&unedited, &around);
+        part.put(&mut doc, &wanted, known, &mut earlier_files).map_err(odd)?;
+        let tool_before = part.tool_before(&unedited, known, &earlier_files);
+        let mut missing = part.missing(&unedited, &earlier_files);
         if !wanted.permission {
             missing.retain(|it| it != claude::MADE_PERMISSION);
         }
@@ -537,7 +538,7 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
             tool_before: None,
         };
         let edited = match known {
-            // Hooks of ours that nobody remembers: what was before them is not known.
+            // There are hooks of ours without a record, so the content before them is unknown.
             None if had_hooks => Edited {
                 existed: true,
                 layers: Vec::new(),
@@ -552,13 +553,14 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
                     Edited { layers, ..known.clone() }.with(&missing)
                 }
                 None if !is_ours_there => fresh,
-                // Others wrote since we did: from here on our entries can only be picked out.
+                // Others have changed the file since, so the edits can no longer be reversed; our
+                // entries are recognised by their form.
                 None => Edited { layers: Vec::new(), ..known.clone() }.with(&missing),
             },
         };
         let mut edited = Edited { tool_before, ..edited };
         if let Some(made) = edited.made.as_mut().filter(|_| !wanted.permission) {
-            // It is out again, and one that comes back is somebody else's.
+            // We removed the permission. If it appears again, somebody else added it.
             made.retain(|it| it != claude::MADE_PERMISSION);
         }
         work.push(Work { seen, after, edited });
@@ -566,10 +568,10 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
     Ok(work)
 }
 
-/// Works out what uninstalling makes of all files.
+/// Computes what `uninstall` makes of all files.
 fn uninstalling(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
     options.refuse_shared()?;
-    let mut around = Around::default();
+    let mut earlier_files = EarlierFiles::default();
     let mut work = Vec::new();
     for part in options.parts() {
         let seen = file::look(&part.path)?;
@@ -578,9 +580,9 @@ fn uninstalling(options: &Options, record: Option<&Record>) -> Result<Vec<Work>,
         let after = match (&seen.bytes, original) {
             (None, _) | (Some(_), Original::Absent) => None,
             (Some(_), Original::Bytes(bytes)) => Some(bytes),
-            (Some(_), Original::Unknown) => without_ours(&part, &seen, known, &around)?,
+            (Some(_), Original::Unknown) => without_ours(&part, &seen, known, &earlier_files)?,
         };
-        part.note(&seen, after.as_deref(), &mut around);
+        part.note(&seen, after.as_deref(), &mut earlier_files);
         if after != seen.bytes {
             seen.is_writable()?;
         }
@@ -589,15 +591,15 @@ fn uninstalling(options: &Options, record: Option<&Record>) -> Result<Vec<Work>,
     Ok(work)
 }
 
-/// A file that others have written since we did, without what is ours.
+/// A file that others have changed since, without our entries.
 fn without_ours(
     part: &Part,
     seen: &Seen,
     known: Option<&Edited>,
-    around: &Around,
+    earlier_files: &EarlierFiles,
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut doc = parse(seen)?;
-    let taken = part.take(&mut doc, known, around);
+    let taken = part.take(&mut doc, known, earlier_files);
     taken.map_err(|what| Error::Odd { path: seen.path.clone(), what })?;
     let is_ours = known.is_some_and(|it| !it.existed) && !doc.splices().is_empty();
     Ok(if doc.is_empty() && is_ours { None } else { Some(doc.bytes()) })

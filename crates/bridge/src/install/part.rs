@@ -1,7 +1,7 @@
-//! The files of each agent, and what is ours in each of them.
+//! The files of each agent, and which entries belong into each of them.
 //!
-//! This is the one place that knows which agent has which file; how an entry looks is told by the
-//! agents' own modules, how a file is edited by `edit` and `toml`.
+//! Only this module knows which agent has which file. The agents' own modules know how an entry
+//! looks; `edit` and `toml` know how a file is edited.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use super::codex::OwnTool;
 use super::edit::{Document, Forgives, Malformed, Splice};
-use super::entries::{self, Made, SERVER_WAY, Wanted, hooked, is_our_server};
+use super::entries::{self, Made, SERVER_PATH, Wanted, hooked, is_our_server};
 use super::file::Seen;
 use super::record::Edited;
 use super::toml::Toml;
 use super::{Options, claude, codex, gemini};
 
-/// A file being edited, of either form.
+/// A file being edited, JSON or TOML.
 #[derive(Clone, Debug)]
 pub(crate) enum Doc {
     Json(Document),
@@ -24,7 +24,7 @@ pub(crate) enum Doc {
 }
 
 impl Doc {
-    /// Reads a file's bytes; its name tells the form.
+    /// Parses a file; its name determines the format.
     pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Malformed> {
         if path.extension().is_some_and(|it| it == "toml") {
             return Toml::parse(bytes).map(Self::Toml);
@@ -32,8 +32,7 @@ impl Doc {
         Document::parse(bytes).map(Self::Json)
     }
 
-    /// Whether an agent reads it as it is: of a file that it does not, it takes nothing, our entries
-    /// neither.
+    /// Whether an agent accepts the file. An agent ignores a whole file that it does not accept.
     pub(crate) fn check(&self, agent: Agent) -> Result<(), Malformed> {
         let forgives = match agent {
             Agent::Claude | Agent::Codex => Forgives { comments: false, trailing_commas: false },
@@ -59,18 +58,18 @@ impl Doc {
         }
     }
 
-    /// Whether it says nothing at all.
+    /// Whether the file is empty.
     pub(crate) fn is_empty(&self) -> bool {
         let value = match self {
             Self::Json(doc) => doc.value(),
-            // A comment is something that somebody wrote.
+            // A comment counts as content.
             Self::Toml(doc) => return doc.bytes().trim_ascii().is_empty(),
         };
         value.as_object().is_some_and(serde_json::Map::is_empty)
     }
 }
 
-/// One file of an agent's.
+/// One settings file of an agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Part {
     pub(crate) path: PathBuf,
@@ -78,33 +77,33 @@ pub(crate) struct Part {
     what: What,
 }
 
-/// What of ours stands in a file.
+/// Which entries a file has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum What {
     /// Claude Code's servers.
     Servers,
-    /// Hooks, and what else the agent has beside them: permissions, or the servers.
+    /// Hooks, and the agent's permissions or servers in the same file.
     Settings,
     /// Codex's hooks.
     Hooks,
-    /// Codex's configuration: the server and the trust in the hooks, each where it belongs.
+    /// Codex's configuration: the server, the trust in the hooks, or both.
     Config { server: bool, trust: bool },
 }
 
-/// What the files that were worked out before tell those that come after.
+/// What later files must know about the files before them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Around {
-    /// Codex's file of hooks: where it is, and what it says before and after.
+pub(crate) struct EarlierFiles {
+    /// Codex's hooks file: its path, and its content before and after.
     hooks: Option<(String, Value, Value)>,
 }
 
-impl Around {
-    /// Whether the installation that was there uses Codex's own tool.
+impl EarlierFiles {
+    /// Whether the existing installation uses Codex's own tool.
     fn uses_own_tool(&self) -> bool {
         self.hooks.as_ref().is_some_and(|(_, before, _)| codex::uses_own_tool(before))
     }
 
-    /// Codex's own tool, if so; `known` is what was done to the file that it stands in.
+    /// Codex's own tool, if it is used; `known` is the record of the file with its setting.
     fn own_tool<'a>(&self, known: Option<&'a Edited>) -> Option<OwnTool<'a>> {
         let before = known.and_then(|it| it.tool_before.as_ref());
         self.uses_own_tool().then(|| OwnTool { made: made(known), before })
@@ -116,7 +115,7 @@ fn made(known: Option<&Edited>) -> Made<'_> {
 }
 
 impl Part {
-    /// The files of an installation, those first that others depend on.
+    /// The files of an installation, each after those that it depends on.
     pub(super) fn all(options: &Options) -> Vec<Self> {
         let agent = options.agent;
         let (home, config, scope) = (&options.home, options.config_dir.as_deref(), &options.scope);
@@ -141,7 +140,7 @@ impl Part {
         }
     }
 
-    /// Whether hooks of ours stand in it.
+    /// Whether the file has hooks of ours.
     pub(super) fn has_hooks(&self, doc: &Doc) -> bool {
         match (self.what, doc) {
             (What::Settings | What::Hooks, Doc::Json(doc)) => {
@@ -151,16 +150,16 @@ impl Part {
         }
     }
 
-    /// The server under our name.
+    /// The server with Punchlist's name.
     pub(super) fn server(&self, doc: &Doc) -> Option<Value> {
         match (self.what, doc) {
-            (What::Servers | What::Settings, Doc::Json(doc)) => doc.get(&SERVER_WAY),
-            (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::SERVER_WAY),
+            (What::Servers | What::Settings, Doc::Json(doc)) => doc.get(&SERVER_PATH),
+            (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::SERVER_PATH),
             (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => None,
         }
     }
 
-    /// Whether it lets the agent use our tools without asking.
+    /// Whether the file lets the agent use Punchlist's tools without asking.
     pub(super) fn permits(&self, doc: &Doc) -> bool {
         match (self.what, self.agent, doc) {
             (What::Settings, Agent::Claude, Doc::Json(doc)) => claude::permits(&doc.value()),
@@ -170,16 +169,16 @@ impl Part {
         }
     }
 
-    /// How Codex's own tool was set before an installation that uses it: as it is now, where none did
-    /// so far.
+    /// The setting of Codex's own tool before an installation that uses it: from the record, or the
+    /// current one if no installation used it before.
     pub(super) fn tool_before(
         &self,
         doc: &Doc,
         known: Option<&Edited>,
-        around: &Around,
+        earlier_files: &EarlierFiles,
     ) -> Option<Value> {
         match (self.what, doc) {
-            (What::Config { server: true, .. }, _) if around.uses_own_tool() => {
+            (What::Config { server: true, .. }, _) if earlier_files.uses_own_tool() => {
                 known.and_then(|it| it.tool_before.clone())
             }
             (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::UPDATE_PLAN),
@@ -187,7 +186,7 @@ impl Part {
         }
     }
 
-    /// Whether anything of ours stands in it; `had_hooks` tells whether hooks of ours stand anywhere.
+    /// Whether the file has an entry of ours; `had_hooks` says whether any file has hooks of ours.
     pub(super) fn is_ours_there(&self, doc: &Doc, had_hooks: bool) -> bool {
         let server = || self.server(doc).as_ref().is_some_and(is_our_server);
         match self.what {
@@ -197,13 +196,13 @@ impl Part {
         }
     }
 
-    /// Puts in what is ours. Says why not, where that cannot be.
+    /// Adds our entries, or says why that is impossible.
     pub(super) fn put(
         &self,
         doc: &mut Doc,
         wanted: &Wanted,
         known: Option<&Edited>,
-        around: &mut Around,
+        earlier_files: &mut EarlierFiles,
     ) -> Result<(), String> {
         match (self.what, doc) {
             (What::Servers, Doc::Json(doc)) => entries::put_server(doc, wanted),
@@ -218,32 +217,33 @@ impl Part {
                 let before = doc.value();
                 entries::put_hooks(doc, wanted)?;
                 let file = self.path.to_str().ok_or("its path is not UTF-8")?.to_owned();
-                around.hooks = Some((file, before, doc.value()));
+                earlier_files.hooks = Some((file, before, doc.value()));
                 Ok(())
             }
             (What::Config { server, trust }, Doc::Toml(doc)) => {
                 if server {
-                    codex::put_config(doc, wanted, around.own_tool(known))?;
+                    codex::put_config(doc, wanted, earlier_files.own_tool(known))?;
                 }
-                if let Some((file, _, hooks)) = around.hooks.as_ref().filter(|_| trust) {
+                if let Some((file, _, hooks)) = earlier_files.hooks.as_ref().filter(|_| trust) {
                     codex::put_trust(doc, file, hooks, wanted)?;
                 }
                 Ok(())
             }
             (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => {
-                Err("it is of another form".to_owned())
+                Err("it has another format".to_owned())
             }
         }
     }
 
-    /// Takes out what is ours, and puts back the server that was there before.
+    /// Removes our entries, and restores the server that was there before.
     pub(super) fn take(
         &self,
         doc: &mut Doc,
         known: Option<&Edited>,
-        around: &Around,
+        earlier_files: &EarlierFiles,
     ) -> Result<(), String> {
-        // Without a record all that is ours by its form goes, and what is empty then.
+        // Without a record, all entries with our form are removed, and containers that are empty
+        // then.
         let made = made(known);
         let before = known.and_then(|it| it.server_before.as_ref());
         match (self.what, doc) {
@@ -260,9 +260,10 @@ impl Part {
             }
             (What::Config { server, trust }, Doc::Toml(doc)) => {
                 if server {
-                    codex::take_config(doc, made, around.own_tool(known))?;
+                    codex::take_config(doc, made, earlier_files.own_tool(known))?;
                 }
-                if let Some((file, before, after)) = around.hooks.as_ref().filter(|_| trust) {
+                if let Some((file, before, after)) = earlier_files.hooks.as_ref().filter(|_| trust)
+                {
                     codex::take_trust(doc, file, before, after, made)?;
                 }
             }
@@ -271,25 +272,25 @@ impl Part {
         Ok(())
     }
 
-    /// Notes what becomes of this file, for those that come after.
-    pub(super) fn note(&self, seen: &Seen, after: Option<&[u8]>, around: &mut Around) {
+    /// Notes the change of this file for the files after it.
+    pub(super) fn note(&self, seen: &Seen, after: Option<&[u8]>, earlier_files: &mut EarlierFiles) {
         let value = |bytes: Option<&[u8]>| {
             Document::parse(bytes.unwrap_or_default()).map_or(Value::Null, |doc| doc.value())
         };
         if let (What::Hooks, Some(file)) = (self.what, self.path.to_str()) {
             let before = value(seen.bytes.as_deref());
-            around.hooks = Some((file.to_owned(), before, value(after)));
+            earlier_files.hooks = Some((file.to_owned(), before, value(after)));
         }
     }
 
-    /// The names of all that our edits would have to make, which is not there yet.
-    pub(super) fn missing(&self, doc: &Doc, around: &Around) -> Vec<String> {
+    /// The names of everything that our edits would have to create.
+    pub(super) fn missing(&self, doc: &Doc, earlier_files: &EarlierFiles) -> Vec<String> {
         match doc {
             Doc::Json(doc) if self.agent == Agent::Claude => claude::all_missing(&doc.value()),
             Doc::Json(doc) => entries::missing(&doc.value(), self.agent, &["mcpServers"]),
             Doc::Toml(doc) => {
                 let none = (String::new(), Value::Null, Value::Null);
-                let (file, _, hooks) = around.hooks.as_ref().unwrap_or(&none);
+                let (file, _, hooks) = earlier_files.hooks.as_ref().unwrap_or(&none);
                 codex::missing(doc, file, hooks)
             }
         }

@@ -1,9 +1,9 @@
-//! What an installation did, so that it can be taken back exactly.
+//! The record of an installation, which allows reversing it exactly.
 //!
-//! The record holds the edits, not the files: an agent's settings may contain secrets, and a second
-//! copy of those would be one too many. Each layer is one edit of a file, with a stamp of what the
-//! file was before and after; as long as a file is what one of our edits left behind, the edits can
-//! be taken back to the byte. A record belongs to one place (a user's or a project's settings).
+//! The record contains the edits and not the files, because settings may contain secrets. Each
+//! layer is one edit of a file with a digest of the file before and after. If a file is in a state
+//! that one of our edits produced, the edits can be reversed byte for byte. A record belongs to one
+//! scope (a user's or a project's settings).
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
@@ -18,30 +18,29 @@ use super::edit::{Splice, taken_back};
 use super::file::{self, For};
 use super::{Error, Options};
 
-/// What was done at one place.
+/// The record of one scope.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
-    /// Directories that were made.
+    /// Directories that were created.
     pub(crate) directories: Vec<PathBuf>,
-    /// Files that were edited or made.
+    /// Files that were edited or created.
     pub(crate) files: Vec<Edited>,
 }
 
-/// What was done to one file.
+/// The record of one file.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Edited {
     pub(crate) path: PathBuf,
-    /// Whether it was there before.
+    /// Whether the file existed before.
     pub(crate) existed: bool,
     pub(crate) layers: Vec<Layer>,
-    /// Names of entries and containers that were not there before, as `hooks/Stop`.
-    /// `None` if nobody knows.
+    /// Names of entries and containers that were created, such as `hooks/Stop`. `None` if unknown.
     pub(crate) made: Option<Vec<String>>,
-    /// A server that was there before under our name.
+    /// The entry that was under Punchlist's name before.
     pub(crate) server_before: Option<Value>,
-    /// How Codex's own tool was set before an installation that uses it.
+    /// The setting of Codex's own tool before an installation that uses it.
     pub(crate) tool_before: Option<Value>,
 }
 
@@ -54,24 +53,24 @@ pub(crate) struct Layer {
     pub(crate) splices: Vec<Splice>,
 }
 
-/// What a file was before we came.
+/// A file before our edits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Original {
-    /// It was not there.
+    /// It did not exist.
     Absent,
     /// It had these bytes.
     Bytes(Vec<u8>),
-    /// Somebody else has written it since, so nobody knows any more.
+    /// Unknown, because somebody else has changed it since.
     Unknown,
 }
 
 impl Record {
-    /// What was done to that file.
+    /// The record of a file.
     pub(crate) fn of(&self, path: &Path) -> Option<&Edited> {
         self.files.iter().find(|it| it.path == path)
     }
 
-    /// Puts what was done to a file in place of what was known of it.
+    /// Replaces the record of a file.
     pub(crate) fn set(&mut self, edited: Edited) {
         self.files.retain(|it| it.path != edited.path);
         self.files.push(edited);
@@ -79,14 +78,14 @@ impl Record {
 }
 
 impl Edited {
-    /// How many of our edits a file has seen that looks so now. `None` if others have written it.
+    /// How many of our edits a file with this digest has. `None` if others have changed it.
     pub(crate) fn applied(&self, stamp: &str) -> Option<usize> {
         let after = self.layers.iter().rposition(|it| it.after == stamp);
         let untouched = || self.layers.first().filter(|it| it.before == stamp).map(|_| 0);
         after.map(|at| at + 1).or_else(untouched)
     }
 
-    /// The same, with more that was made.
+    /// The record with more created names.
     pub(crate) fn with(mut self, missing: &[String]) -> Self {
         if let Some(made) = &mut self.made {
             made.extend(missing.iter().cloned());
@@ -96,7 +95,7 @@ impl Edited {
         self
     }
 
-    /// What the file was before us, if these bytes are what one of our edits began with or left.
+    /// The file before our edits, if these bytes are a state before or after one of them.
     pub(crate) fn original(&self, now: Option<&[u8]>) -> Original {
         let (Some(first), Some(count)) = (self.layers.first(), self.applied(&stamp(now))) else {
             return Original::Unknown;
@@ -111,7 +110,7 @@ impl Edited {
         if !self.existed {
             return if bytes.is_empty() { Original::Absent } else { Original::Unknown };
         }
-        // Two texts with one stamp are as good as impossible, but nothing is cheaper than to look.
+        // Checks the result too, because digests may collide.
         if self::stamp(Some(&bytes)) == first.before {
             Original::Bytes(bytes)
         } else {
@@ -120,8 +119,7 @@ impl Edited {
     }
 }
 
-/// What tells one text from another: its length and a hash (FNV-1a). Not a secret's keeper, only a
-/// memory.
+/// A digest of a text: its length and an FNV-1a hash. It detects changes and is not cryptographic.
 pub(crate) fn stamp(bytes: Option<&[u8]>) -> String {
     match bytes {
         None => "absent".to_owned(),
@@ -135,26 +133,26 @@ fn hash(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The drawer that records lie in, held by one process at a time.
-pub(crate) struct Drawer {
+/// The directory of records, locked by one process at a time.
+pub(crate) struct RecordDirectory {
     agent: Agent,
     directory: PathBuf,
-    /// Directories that were made for it just now.
+    /// Directories that were just created for it.
     pub(crate) made: Vec<PathBuf>,
-    /// Kept open because the lock goes with it.
+    /// Held open, because closing it releases the lock.
     _lock: Option<File>,
 }
 
 const FOLDER: &str = "installed";
 
-impl Drawer {
-    /// Opens the drawer, makes it if need be, and waits until nobody else has it.
+impl RecordDirectory {
+    /// Opens the directory, creates it if necessary, and waits for the lock.
     pub(crate) fn open(options: &Options) -> Result<Self, Error> {
         Self::held(options, true)
     }
 
-    /// Opens the drawer if there is one, and waits likewise. One that another uninstall takes away
-    /// meanwhile is not made anew.
+    /// Opens the directory if it exists, and waits for the lock. If another uninstall removes it
+    /// meanwhile, it is not created again.
     pub(crate) fn open_if_there(options: &Options) -> Result<Self, Error> {
         Self::held(options, false)
     }
@@ -171,7 +169,7 @@ impl Drawer {
             }
             let lock = match File::open(&directory) {
                 Ok(lock) => lock,
-                // An uninstall was quicker.
+                // Another uninstall removed it first.
                 Err(why) if why.kind() == ErrorKind::NotFound => continue,
                 Err(why) => return Err(failed(why)),
             };
@@ -189,7 +187,7 @@ impl Drawer {
         }
     }
 
-    /// Looks into the drawer without holding it, for those who only show what would happen.
+    /// Reads the directory without a lock, to show what would happen.
     pub(crate) fn unlocked(options: &Options) -> Self {
         let directory = options.data.join(FOLDER);
         Self { agent: options.agent, directory, made: Vec::new(), _lock: None }
@@ -201,13 +199,13 @@ impl Drawer {
         self.directory.join(format!("{}-{hash:016x}.json", self.agent.as_str()))
     }
 
-    /// The record of a place. One that cannot be read is as good as none: then our entries are
-    /// known by their form alone.
+    /// The record of a scope. An unreadable record counts as missing; then our entries are
+    /// recognised by their form.
     pub(crate) fn record(&self, place: &Path) -> Option<Record> {
         serde_json::from_slice(&fs::read(self.path(place)).ok()?).ok()
     }
 
-    /// Writes the record of a place.
+    /// Writes the record of a scope.
     pub(crate) fn keep(&self, place: &Path, record: &Record) -> Result<(), Error> {
         let path = self.path(place);
         let text = serde_json::to_vec(record).unwrap_or_default();
@@ -219,8 +217,8 @@ impl Drawer {
         Err(Error::Busy { path })
     }
 
-    /// Throws the record of a place away, and with it whatever directories were made and are empty
-    /// now. Directories that others' records still lie in are left to those.
+    /// Deletes the record of a scope, and created directories that are empty now. Directories with
+    /// records of other scopes stay.
     pub(crate) fn drop_record(self, place: &Path, directories: &[PathBuf]) {
         fs::remove_file(self.path(place)).ok();
         let heir = fs::read_dir(&self.directory).ok().and_then(|mut it| it.next()?.ok());
@@ -234,15 +232,15 @@ impl Drawer {
             record.directories.splice(0..0, new);
             if let Ok(seen) = file::look(&heir.path()) {
                 let text = serde_json::to_vec(&record).unwrap_or_default();
-                // At worst an empty directory stays behind.
+                // If this fails, an empty directory remains.
                 drop(seen.replace(Some(&text), For::User));
             }
         }
-        // The innermost first: several processes may have made them, each a part.
+        // The innermost first, because several processes may have created parts of a path.
         let mut directories: Vec<&PathBuf> = directories.iter().collect();
         directories.sort_by_key(|it| std::cmp::Reverse(it.components().count()));
         for directory in directories {
-            // Only what is empty goes.
+            // Fails if the directory is not empty.
             fs::remove_dir(directory).ok();
         }
     }

@@ -1,4 +1,4 @@
-//! Installing into files of every kind, and taking it back.
+//! Installing into many kinds of files, and uninstalling.
 
 mod agents;
 
@@ -91,7 +91,7 @@ fn an_empty_home_gets_both_files_and_is_empty_again_afterwards() {
     assert_eq!(place.tree(), before);
 }
 
-/// Files that are edited and given back to the byte.
+/// Unusual files are edited and restored byte for byte.
 #[test]
 fn odd_files_are_edited_and_given_back() {
     let others = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}], "Other": []},
@@ -132,8 +132,8 @@ fn odd_files_are_edited_and_given_back() {
     }
 }
 
-/// Claude Code takes nothing from a file with comments or trailing commas, so entries there would only
-/// look like an installation.
+/// Claude Code ignores a file with comments or trailing commas, so entries there would have no
+/// effect.
 #[test]
 fn what_the_agent_would_not_load_is_refused_and_can_still_be_cleared() {
     for (file, text, says) in [
@@ -147,7 +147,7 @@ fn what_the_agent_would_not_load_is_refused_and_can_still_be_cleared() {
         assert_eq!(place.tree(), before);
         let said = format!("{error}; {}", error.hint());
         assert!(said.contains("is not loaded by Claude Code") && said.contains(says), "{said}");
-        // Written into it afterwards, it does not keep our entries from being taken out.
+        // A comment that is written later does not prevent uninstalling.
         place.write(file, "{}");
         install(&place.options()).unwrap();
         let ours = fs::read_to_string(place.path(file)).unwrap();
@@ -163,7 +163,7 @@ fn what_cannot_be_edited_is_refused_before_anything_is_touched() {
     for (text, says) in [
         ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 2, column 9"),
         ("{", "line 1, column 1"),
-        ("[]", "the file does not hold an object"),
+        ("[]", "the file does not contain an object"),
         ("{\"hooks\": []}", "hooks is not an object"),
         ("{\"hooks\": null}", "hooks is not an object"),
         ("{\"hooks\": {\"Stop\": {}}}", "hooks.Stop is not an array"),
@@ -185,7 +185,8 @@ fn what_cannot_be_edited_is_refused_before_anything_is_touched() {
     assert_eq!(place.tree(), before);
 }
 
-/// The record of one scope would be taken for the other's, and uninstalling would leave files behind.
+/// The record of one scope would be taken for the other's, and `uninstall` would leave files
+/// behind.
 #[test]
 fn where_the_projects_settings_are_the_users_own_a_project_is_refused() {
     for agent in Agent::ALL {
@@ -202,11 +203,11 @@ fn where_the_projects_settings_are_the_users_own_a_project_is_refused() {
                 uninstall(&project(root.clone())).unwrap_err(),
             ] {
                 assert!(matches!(failed, Error::Shared { .. }), "{failed}");
-                assert!(failed.hint().contains("leave `--project` out"), "{}", failed.hint());
+                assert!(failed.hint().contains("leave out `--project`"), "{}", failed.hint());
             }
         }
         assert_eq!(place.tree(), before);
-        // With files elsewhere the home directory is a project like any other.
+        // With files elsewhere, the home directory is a normal project.
         let elsewhere =
             Options { config_dir: Some(place.path("config")), ..project(place.path("home")) };
         assert!(!elsewhere.is_shared());
@@ -241,7 +242,7 @@ fn a_permission_of_ours_that_is_not_wanted_any_more_goes_and_one_of_the_users_st
         uninstall(&with).unwrap();
         assert_eq!(place.tree(), before, "{text}: to the byte, as ever");
     }
-    // One that the user gives after all is the user's.
+    // A permission that the user adds later belongs to the user.
     let place = Place::new();
     let without = Options { permission: false, ..place.options() };
     install(&without).unwrap();
@@ -253,7 +254,8 @@ fn a_permission_of_ours_that_is_not_wanted_any_more_goes_and_one_of_the_users_st
     assert_eq!(place.json(SETTINGS), json!({"permissions": {"allow": ["mcp__punchlist"]}}));
 }
 
-/// Whatever the program is called, its entries are known again, also when others have written the file.
+/// The entries are recognised whatever the program is called, also after others have rewritten the
+/// file.
 #[test]
 fn entries_of_a_program_that_was_renamed_are_taken_out() {
     for agent in Agent::ALL {
@@ -396,7 +398,7 @@ fn without_a_record_ours_is_known_by_its_form_and_empty_things_of_others_stay() 
     assert_eq!(place.json(SERVERS), json!({}));
     place.write(SETTINGS, r#"{"permissions": {"allow": []}, "hooks": {}}"#);
     assert!(uninstall(&place.options()).unwrap().is_empty());
-    // An update of what nobody remembers is taken out all the same.
+    // An updated installation without a record is removed too.
     install(&place.options()).unwrap();
     fs::remove_dir_all(place.path("home/.local")).unwrap();
     let other = Options { database: PathBuf::from("/other.db"), ..place.options() };
@@ -426,13 +428,13 @@ fn places_follow_scope_and_configuration() {
     assert!(place.path("proj/.mcp.json").exists());
     assert!(place.path("proj/.claude/settings.json").exists());
     assert!(!place.path("home/.claude").exists());
-    // Either can go first; the last one takes our own directories along.
+    // They can be uninstalled in any order; the last one removes our own directories.
     uninstall(&in_config).unwrap();
     assert!(!place.path("cfg").exists());
     assert!(place.path("home/.local").exists(), "the other's record is there");
     uninstall(&project).unwrap();
     assert_eq!(place.tree().keys().collect::<Vec<_>>(), [&place.path("home")]);
-    // An older name of the file, which the program prefers.
+    // An older name of the file, which Claude Code prefers.
     place.write("cfg/.config.json", "{}");
     assert_eq!(in_config.parts()[0].path, place.path("cfg/.config.json"));
 }
@@ -446,7 +448,7 @@ fn what_was_cut_short_is_taken_back_too() {
     let options = place.options();
     install(&options).unwrap();
     let full = place.tree();
-    // Killed after the record, and after the first file.
+    // Killed after the record was written, and after the first file was.
     for undone in [&[SERVERS, SETTINGS][..], &[SETTINGS]] {
         for path in undone {
             fs::write(place.path(path), &before[&place.path(path)].1).unwrap();
@@ -469,7 +471,7 @@ fn what_was_cut_short_is_taken_back_too() {
 fn a_file_that_cannot_be_written_leaves_the_other_as_it_was() {
     let place = Place::new();
     place.write(SERVERS, "{}");
-    // A directory cannot be made where a file stands.
+    // A directory cannot be created where a file is.
     place.write("home/.claude", "");
     let before = place.tree();
     assert!(install(&place.options()).is_err());
@@ -514,7 +516,7 @@ fn a_change_is_shown_as_a_diff_that_does_nothing_to_a_terminal() {
     assert!(diff(&made, true).contains("\u{1b}[32m+{}\u{1b}[0m"));
 }
 
-/// What Claude Code leaves of a file when it writes it.
+/// A file as Claude Code rewrites it.
 fn rewritten(value: &Value) -> String {
     format!("{value:#}\n")
 }

@@ -1,8 +1,8 @@
-//! Edits a TOML file as a person would: comments, order and layout of what is not meant stay.
+//! Edits a TOML file in place: comments, order and layout of everything else stay.
 //!
-//! `toml_edit` keeps the layout; what it made of the text is kept as one splice, so that an edit can
-//! be taken back to the byte like one of a JSON file. An edit is believed only if the new text says
-//! what was wanted and everything else that the old one said.
+//! `toml_edit` keeps the layout. The difference between the old and the new text is stored as one
+//! splice, so that it can be reversed like an edit of JSON. The new text is accepted only if it has
+//! the wanted values and all others are unchanged.
 
 use serde_json::{Map, Value};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, TableLike};
@@ -19,7 +19,7 @@ pub(crate) struct Toml {
 }
 
 impl Toml {
-    /// Reads a file's bytes.
+    /// Parses a file.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
         let text = Malformed::text(bytes)?;
         let (marked, text) = match text.strip_prefix(BOM) {
@@ -30,42 +30,42 @@ impl Toml {
         Ok(Self { marked, text: text.to_owned(), splices: Vec::new() })
     }
 
-    /// The file's bytes as they are now.
+    /// The current bytes of the file.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mark = if self.marked { BOM } else { "" };
         [mark.as_bytes(), self.text.as_bytes()].concat()
     }
 
-    /// What was edited, in order.
+    /// The edits, in order.
     pub(crate) fn splices(&self) -> &[Splice] {
         &self.splices
     }
 
-    /// What the file says.
+    /// The content of the file.
     pub(crate) fn value(&self) -> Value {
         parsed(&self.text).map_or(Value::Null, |doc| table(doc.as_table()))
     }
 
-    /// The value at the end of a way.
-    pub(crate) fn get(&self, way: &[&str]) -> Option<Value> {
+    /// The value at a path.
+    pub(crate) fn get(&self, key_path: &[&str]) -> Option<Value> {
         let doc = parsed(&self.text).ok()?;
         let mut here = doc.as_item();
-        for name in way {
+        for name in key_path {
             here = here.as_table_like()?.get(name)?;
         }
         plain(here)
     }
 
-    /// Puts a value at the end of a way. Tables that are missing on the way are made. Says why not,
-    /// where something on the way is none.
-    pub(crate) fn put(&mut self, way: &[&str], value: &Value) -> Result<(), String> {
-        if self.get(way).as_ref() == Some(value) {
+    /// Sets the value at a path. Missing tables are created. An error says which value on the path
+    /// is not a table.
+    pub(crate) fn put(&mut self, key_path: &[&str], value: &Value) -> Result<(), String> {
+        if self.get(key_path).as_ref() == Some(value) {
             return Ok(());
         }
         let mut wanted = self.value();
-        set(&mut wanted, way, value);
+        set(&mut wanted, key_path, value);
         self.edit(wanted, |doc| {
-            let Some((last, above)) = way.split_last() else { return Ok(()) };
+            let Some((last, above)) = key_path.split_last() else { return Ok(()) };
             let mut here: &mut dyn TableLike = doc.as_table_mut();
             let mut is_inline = false;
             for (at, name) in above.iter().enumerate() {
@@ -73,7 +73,7 @@ impl Toml {
                     Item::Value(InlineTable::new().into())
                 } else {
                     let mut made = Table::new();
-                    // A table that only holds tables needs no line of its own.
+                    // A table that only contains tables needs no header line.
                     made.set_implicit(at + 1 < above.len());
                     Item::Table(made)
                 };
@@ -84,7 +84,7 @@ impl Toml {
             }
             let item = item(value).ok_or("a value that TOML does not have")?;
             match here.get_mut(last) {
-                // What stands behind it on its line stays.
+                // A comment on the same line stays.
                 Some(Item::Value(there)) => {
                     let decor = there.decor().clone();
                     let mut new = item.into_value().map_err(|_| "not a value")?;
@@ -97,15 +97,15 @@ impl Toml {
         })
     }
 
-    /// Takes the value at the end of a way out.
-    pub(crate) fn remove(&mut self, way: &[&str]) -> Result<(), String> {
-        if self.get(way).is_none() {
+    /// Removes the value at a path.
+    pub(crate) fn remove(&mut self, key_path: &[&str]) -> Result<(), String> {
+        if self.get(key_path).is_none() {
             return Ok(());
         }
         let mut wanted = self.value();
-        unset(&mut wanted, way);
+        unset(&mut wanted, key_path);
         self.edit(wanted, |doc| {
-            let Some((last, above)) = way.split_last() else { return Ok(()) };
+            let Some((last, above)) = key_path.split_last() else { return Ok(()) };
             let mut here: &mut dyn TableLike = doc.as_table_mut();
             for name in above {
                 let next = here.get_mut(name).and_then(Item::as_table_like_mut);
@@ -116,7 +116,7 @@ impl Toml {
         })
     }
 
-    /// Edits the text, if it then says what is wanted.
+    /// Edits the text, if the result has the wanted content.
     fn edit(
         &mut self,
         wanted: Value,
@@ -125,13 +125,15 @@ impl Toml {
         let mut doc = parsed(&self.text).map_err(|why| why.what)?;
         edit(&mut doc)?;
         let mut new = doc.to_string();
-        // The library writes plain line ends into a file that has others.
+        // The library writes `
+        // ` even into a file with `\r
+        // `.
         if self.text.contains("\r\n") && !self.text.replace("\r\n", "").contains('\n') {
             new = new.replace("\r\n", "\n").replace('\n', "\r\n");
         }
         let says = parsed(&new).map(|doc| table(doc.as_table()));
         if says.ok().map(without_empty) != Some(without_empty(wanted)) {
-            return Err("it is laid out in a way that we cannot edit".to_owned());
+            return Err("its layout cannot be edited".to_owned());
         }
         self.splices.extend(Splice::between(&self.text, &new));
         self.text = new;
@@ -155,7 +157,8 @@ fn table(table: &dyn TableLike) -> Value {
     Value::Object(members.collect())
 }
 
-/// A value without its layout. What JSON has no form for is a text: it is only compared.
+/// A value without layout. A value that JSON does not have becomes a text, because it is only
+/// compared.
 fn plain(item: &Item) -> Option<Value> {
     Some(match item {
         Item::None => return None,
@@ -177,7 +180,7 @@ fn value(it: &toml_edit::Value) -> Value {
     }
 }
 
-/// A value as TOML has it; tables with a line of their own.
+/// A value as TOML; tables get their own header line.
 fn item(value: &Value) -> Option<Item> {
     Some(match value {
         Value::Bool(it) => toml_edit::value(*it),
@@ -201,9 +204,9 @@ fn item(value: &Value) -> Option<Item> {
     })
 }
 
-fn set(whole: &mut Value, way: &[&str], value: &Value) {
+fn set(whole: &mut Value, key_path: &[&str], value: &Value) {
     let mut here = whole;
-    for name in way {
+    for name in key_path {
         if !here.is_object() {
             *here = Value::Object(Map::new());
         }
@@ -212,16 +215,16 @@ fn set(whole: &mut Value, way: &[&str], value: &Value) {
     *here = value.clone();
 }
 
-fn unset(whole: &mut Value, way: &[&str]) {
-    let Some((last, above)) = way.split_last() else { return };
+fn unset(whole: &mut Value, key_path: &[&str]) {
+    let Some((last, above)) = key_path.split_last() else { return };
     let here = above.iter().try_fold(whole, |here, name| here.get_mut(*name));
     if let Some(Value::Object(here)) = here {
         here.shift_remove(*last);
     }
 }
 
-/// Without tables that hold nothing: one that only stood for its tables goes with the last of them.
-/// The order of keys is nobody's meaning.
+/// A value without empty tables: a table that only contained tables goes with the last of them. The
+/// order of keys does not matter.
 fn without_empty(value: Value) -> Value {
     match value {
         Value::Object(all) => {

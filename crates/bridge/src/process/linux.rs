@@ -1,4 +1,4 @@
-//! Processes as Linux shows them under `/proc`.
+//! Processes on Linux, from `/proc`.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -30,7 +30,7 @@ pub(super) fn fate(process: &Process) -> Fate {
     }
     let runs = match Stat::read(process.pid) {
         Some(stat) => !stat.is_over && stat.start_time == process.start_time,
-        // Others' processes may be hidden, but whether one is there is told all the same.
+        // Processes of other users may be hidden, but their existence can still be tested.
         None => is_there(process.pid),
     };
     if runs { Fate::Runs } else { Fate::Ended }
@@ -45,12 +45,12 @@ pub(super) fn has_terminal(process: &Process) -> Option<bool> {
 pub(super) fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     let mut found: Vec<Ancestor> = Vec::new();
     let (Some(here), Some(mut below)) = (Here::look(host), Stat::read(pid)) else { return found };
-    // Above the first process of a namespace stands 0: what is there is not for us to see.
+    // The parent of the first process of a namespace is 0, because the real one is not visible.
     while below.parent != 0 && found.len() < DEPTH {
         let pid = below.parent;
         let Some(stat) = Stat::read(pid) else { break };
-        // A parent is older than its child. One that is younger got the pid of a parent that ended
-        // since we asked.
+        // A parent is older than its child. A younger process has got the pid of a parent that
+        // ended meanwhile.
         if stat.start_time > below.start_time || found.iter().any(|it| it.process.pid == pid) {
             break;
         }
@@ -73,7 +73,7 @@ pub(super) fn arguments(pid: u32) -> Argv {
     Argv { bytes: bounded(&format!("/proc/{pid}/cmdline")).unwrap_or_default() }
 }
 
-/// What all processes that we can see have in common.
+/// What all visible processes have in common.
 struct Here {
     host: String,
     boot_id: String,
@@ -110,14 +110,14 @@ fn is_there(pid: u32) -> bool {
     pid.is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
-/// Where the name of a process has ended for certain in its line: the system cuts it to 64 bytes.
+/// A process name in `/proc/PID/stat` ends before this byte: the kernel cuts names to 64 bytes.
 const LONGEST_NAME: usize = 128;
 
-/// A line of `/proc/PID/stat`, as far as we need it.
+/// The needed fields of `/proc/PID/stat`.
 #[derive(PartialEq, Eq, Debug)]
 struct Stat {
     name: String,
-    /// Only its entry is left: nobody has asked yet how it ended.
+    /// It is a zombie: it has ended, and its parent has not waited for it yet.
     is_over: bool,
     parent: u32,
     /// In ticks since boot.
@@ -130,8 +130,8 @@ impl Stat {
     }
 
     fn parse(line: &[u8]) -> Option<Self> {
-        // The name may contain anything, parentheses too, so the fields are counted behind it. Behind it
-        // there are numbers alone, and it is short.
+        // The name may contain anything, even parentheses, so the fields are counted from its end.
+        // After it there are only numbers.
         let head = &line[..line.len().min(LONGEST_NAME)];
         let begin = head.iter().position(|byte| *byte == b'(')?;
         let end = head.iter().rposition(|byte| *byte == b')')?;
@@ -180,7 +180,7 @@ mod tests {
     fn a_process_that_ended_has_ended_before_anybody_asked_how() {
         let mut child = Command::new("true").spawn().unwrap();
         let then = process("here", child.id());
-        // Becomes a zombie, which stays until it is waited for.
+        // The child becomes a zombie until it is waited for.
         while Stat::read(child.id()).is_some_and(|stat| !stat.is_over) {
             std::thread::yield_now();
         }
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_one_above_comes_first_and_the_chain_ends() {
-        // The shell waits for its child, which says that it runs and then waits for us.
+        // The shell waits for its child, which reports that it runs and then waits for input.
         let mut shell = Command::new("sh")
             .args(["-c", "sh -c 'echo $$; read line' one two; true", "outer"])
             .stdin(Stdio::piped())

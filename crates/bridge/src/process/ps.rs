@@ -1,7 +1,7 @@
-//! Processes as `ps` shows them, where the system has no `/proc`: macOS.
+//! Processes on systems without `/proc` (macOS), from `ps`.
 //!
-//! One call gives all of them. Start times are to the second there; together with the pid that is
-//! what tells processes apart. The start of the first process stands for the boot.
+//! One call returns all processes. Start times have a resolution of one second; pid and start time
+//! together identify a process. The start of process 1 counts as the time of boot.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
@@ -30,7 +30,7 @@ pub(super) fn fate(process: &Process) -> Fate {
 }
 
 fn look(process: &Process) -> Option<Table> {
-    // `ps` fails if none of the processes is there, but the first one always is.
+    // `ps` fails if none of the processes exists, but process 1 always does.
     Table::of(&["-p", &format!("1,{}", process.pid)])
 }
 
@@ -55,7 +55,7 @@ pub(super) fn arguments(pid: u32) -> Argv {
     words.into_iter().flatten().collect()
 }
 
-/// What `ps` said.
+/// The output of `ps`.
 #[derive(Debug)]
 struct Table {
     boot_id: String,
@@ -76,7 +76,7 @@ impl Table {
         let output = Command::new("/bin/ps")
             .args(["-ww", "-o", "pid=,ppid=,stat=,lstart=,command="])
             .args(which)
-            // Names of days and months in English, times without summer.
+            // English names of days and months, and no daylight saving time.
             .env("LC_ALL", "C")
             .env("TZ", "UTC0")
             .stdin(Stdio::null())
@@ -106,7 +106,7 @@ impl Table {
         })
     }
 
-    /// Whether a process of this host is gone, or of an earlier boot.
+    /// Whether a process of this host has ended, or belongs to an earlier boot.
     fn lacks(&self, process: &Process) -> bool {
         self.boot_id != process.boot_id
             || self.running(process.pid).is_none_or(|row| row.start_time != process.start_time)
@@ -135,7 +135,7 @@ impl Table {
 impl Row {
     /// `  501   1 Ss   Sun Nov 15 22:28:07 2026     node /usr/local/bin/claude`
     fn parse(line: &str) -> Option<(u32, Self)> {
-        // Only so much of a line is of use, however long it is.
+        // Long lines are cut, because only the beginning is needed.
         let end = line.char_indices().map(|it| it.0).take_while(|at| *at <= BYTES).last()?;
         let line = if line.len() <= BYTES { line } else { &line[..end] };
         let mut words = line.split_whitespace();
@@ -186,7 +186,7 @@ garbage
         assert_eq!(chain[1].argv.words().collect::<Vec<_>>(), ["node", "/usr/local/bin/claude"]);
         assert_eq!(chain[1].process, table().process("mac", 502).unwrap());
         assert_eq!(table().ancestors("mac", 4711), []);
-        // No system shows such a circle, but two looks at a changing one might.
+        // Processes cannot form a cycle, but two snapshots of a changing system might.
         assert!(table().ancestors("mac", 600).len() <= 2);
     }
 

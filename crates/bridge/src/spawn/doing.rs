@@ -1,12 +1,12 @@
-//! What a call of a tool means to somebody who looks on: a verb, and the one thing that matters.
+//! A tool call in a few words: a verb and its most important argument.
 
 use punchlist_formats::text::{mask, one_line, truncate};
 use serde_json::Value;
 
-/// Most columns of such words.
+/// The maximal width of such a text.
 const MOST: usize = 60;
 
-/// Tools of all agents by what they do, and which argument tells what it is done to.
+/// The tools of all agents by what they do, and the arguments that say on what.
 const TOOLS: &[(&str, &[&str], &[&str])] = &[
     ("Reading", &["Read", "NotebookRead", "read_file", "read_many_files"], FILE),
     ("Writing", &["Write", "write_file"], FILE),
@@ -35,12 +35,12 @@ const FILE: &[&str] = &["file_path", "absolute_path", "notebook_path", "path", "
 const COMMAND: &[&str] = &["command", "cmd"];
 const PATTERN: &[&str] = &["pattern", "query"];
 
-/// In a few words, on one line.
+/// The call in a few words, on one line.
 pub(super) fn words(tool: &str, input: Option<&str>, directory: &str) -> String {
     let known = TOOLS.iter().find(|(_, tools, _)| tools.contains(&tool));
     let Some((verb, _, arguments)) = known else { return short(&format!("Calling {tool}")) };
     let input: Value = input.and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
-    // Codex tells the files of a change in a list.
+    // Codex lists the changed files.
     let change = input["changes"].as_array().and_then(|it| it.first());
     let of =
         |value: &Value| arguments.iter().find_map(|name| value[*name].as_str().map(str::to_owned));
@@ -57,19 +57,19 @@ pub(super) fn words(tool: &str, input: Option<&str>, directory: &str) -> String 
     short(&format!("{verb} {what}"))
 }
 
-/// A text on one line, without secrets, of bounded width.
+/// A text on one line, without secrets, cut to the maximal width.
 pub(super) fn short(text: &str) -> String {
     let line = one_line(text).split_whitespace().collect::<Vec<_>>().join(" ");
     truncate(mask(&line).trim(), MOST).into_owned()
 }
 
-/// A path as seen from the directory.
+/// A path relative to the directory.
 fn relative<'a>(path: &'a str, directory: &str) -> &'a str {
     let inside = path.strip_prefix(directory).and_then(|it| it.strip_prefix('/'));
     inside.filter(|it| !it.is_empty() && !directory.is_empty()).unwrap_or(path)
 }
 
-/// A command without the shell that Codex puts around it.
+/// A command without the shell that Codex wraps around it.
 fn plain(command: &str) -> &str {
     let shells = ["/bin/bash -lc ", "bash -lc ", "/bin/sh -c ", "/bin/zsh -lc "];
     let inner = shells.iter().find_map(|it| command.strip_prefix(it)).unwrap_or(command);

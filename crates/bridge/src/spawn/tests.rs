@@ -1,4 +1,4 @@
-//! Jobs as command lines, and streams as news.
+//! Command lines of workers, and their streams.
 
 use super::*;
 
@@ -41,12 +41,12 @@ fn no_text_breaks_a_command_line() {
     }
 }
 
-/// What a stream says, a line each, and how it ended.
+/// The news of a stream, one per line, and how the worker ended.
 #[track_caller]
 fn told(agent: Agent, lines: &str, code: Option<i32>) -> (Vec<String>, Ended) {
     let mut worker = Worker::new(agent, "/w/app/");
     let mut news = Vec::new();
-    // However it is cut.
+    // The result is the same however the stream is split.
     for chunk in lines.as_bytes().chunks(7) {
         news.extend(worker.push(chunk));
     }
@@ -98,7 +98,7 @@ fn an_end_is_believed_only_if_the_program_said_so_and_left_well() {
         (CODEX, Some(0), None),
         (CODEX, Some(3), Some("it ended with 3")),
         (CODEX, None, Some("it was ended")),
-        // An interrupted Gemini CLI says 0 and nothing else.
+        // An interrupted Gemini CLI exits with 0 and prints nothing else.
         (cut, Some(0), Some("it ended with 0 and did not say that it was done")),
         (&failed, Some(1), Some("it failed and ended with 1: no quota")),
         ("", Some(1), Some("it ended with 1 and did not say that it was done")),

@@ -1,8 +1,8 @@
-//! Hearing that files change, without looking at each.
+//! Subscribes to changes of files.
 //!
-//! Directories are listened to, not files: one watch serves all sessions in it, sees new ones appear, and
-//! survives that a file is replaced. Where the system gives no more watches, that is said, and whoever asks
-//! looks by himself more often. It reads nothing.
+//! Directories are watched, not files: one watch covers all sessions in a directory, also new and
+//! replaced files. If the system has no more watches, that is reported, and the caller polls more
+//! often. Nothing is read here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,22 +12,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 
-/// The most paths that wait to be read; beyond that, everything is looked at.
+/// Most changed paths in the queue; beyond that, everything is checked.
 const MOST_PATHS: usize = 4_096;
 
-/// What was heard since it was last asked.
+/// The changes since the last call.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct Changes {
     pub(super) paths: BTreeSet<PathBuf>,
-    /// More than can be told.
+    /// More changed than the queue holds.
     pub(super) everything: bool,
 }
 
-/// The directories that are watched, and what changed in them.
+/// The watched directories, and what changed in them.
 pub(super) struct FileWatch {
     watcher: Option<RecommendedWatcher>,
-    heard: Arc<Mutex<Heard>>,
-    /// The directories that are listened to, as they were: one that is made anew is another.
+    changes: Arc<Mutex<Changes>>,
+    /// The watched directories with device and inode, because a directory may be deleted and
+    /// created again.
     at: BTreeMap<PathBuf, (u64, u64)>,
     most: usize,
     trouble: Option<String>,
@@ -35,8 +36,8 @@ pub(super) struct FileWatch {
 
 impl FileWatch {
     pub(super) fn new(most: usize, wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let heard = Arc::new(Mutex::new(Heard::default()));
-        let shared = Arc::clone(&heard);
+        let changes = Arc::new(Mutex::new(Changes::default()));
+        let shared = Arc::clone(&changes);
         let on_event = move |event: notify::Result<notify::Event>| {
             if note(&mut lock(&shared), event) {
                 wake();
@@ -46,16 +47,16 @@ impl FileWatch {
             Ok(watcher) => (Some(watcher), None),
             Err(why) => (None, Some(why.to_string())),
         };
-        Self { watcher, heard, at: BTreeMap::new(), most, trouble }
+        Self { watcher, changes, at: BTreeMap::new(), most, trouble }
     }
 
-    /// What was heard since it was last asked.
-    pub(super) fn heard(&self) -> Heard {
-        std::mem::take(&mut *lock(&self.heard))
+    /// The changes since the last call.
+    pub(super) fn changes(&self) -> Changes {
+        std::mem::take(&mut *lock(&self.changes))
     }
 
-    /// Listens to these directories and no others. The first are the ones that matter most. Whether one
-    /// is new: what was made in it before that was not heard.
+    /// Watches these directories and no others, the most important first. Returns whether one is
+    /// new: then changes in it before this call were not reported.
     pub(super) fn listen<'a>(&mut self, wanted: impl Iterator<Item = &'a PathBuf>) -> bool {
         let Some(watcher) = &mut self.watcher else { return false };
         let mut is_new = false;
@@ -72,7 +73,7 @@ impl FileWatch {
         self.at.retain(|path, identity| {
             let stays = all.get(path) == Some(identity);
             if !stays {
-                // One that is gone has taken its watch with it.
+                // A deleted directory has lost its watch already.
                 drop(watcher.unwatch(path));
             }
             stays
@@ -88,7 +89,7 @@ impl FileWatch {
                     self.at.insert(path, identity);
                     is_new = true;
                 }
-                // It went away meanwhile, and is looked for again.
+                // It was deleted meanwhile; the next scan looks for it again.
                 Err(_) if !path.exists() => {}
                 Err(why) => {
                     let is_full = matches!(why.kind, notify::ErrorKind::MaxFilesWatch);
@@ -101,29 +102,29 @@ impl FileWatch {
         is_new
     }
 
-    /// Why not everything is heard.
+    /// Why some changes are not reported.
     pub(super) fn trouble(&self) -> Option<String> {
         let why = self.trouble.as_ref()?;
-        Some(format!("not every change is heard ({why}): looking every 2 s instead"))
+        Some(format!("not every change is reported ({why}): checking every 2 s instead"))
     }
 }
 
-fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
-    // Each holder leaves it whole at every point, so a poisoned lock is as good.
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(changes: &Mutex<Changes>) -> MutexGuard<'_, Changes> {
+    // No holder leaves the value half-changed, so a poisoned lock can be used.
+    changes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Notes what was heard; whether it is worth waking for.
-fn note(heard: &mut Heard, event: notify::Result<notify::Event>) -> bool {
+/// Notes an event; returns whether to wake the watcher.
+fn note(changes: &mut Changes, event: notify::Result<notify::Event>) -> bool {
     match event {
-        // Our own reading makes such events, and they would never end.
+        // Our own reads cause such events.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => return false,
-        Ok(event) if !event.need_rescan() => heard.paths.extend(event.paths),
-        Ok(_) | Err(_) => heard.everything = true,
+        Ok(event) if !event.need_rescan() => changes.paths.extend(event.paths),
+        Ok(_) | Err(_) => changes.everything = true,
     }
-    if heard.paths.len() > MOST_PATHS {
-        heard.paths.clear();
-        heard.everything = true;
+    if changes.paths.len() > MOST_PATHS {
+        changes.paths.clear();
+        changes.everything = true;
     }
     true
 }

@@ -1,7 +1,7 @@
-//! Where each agent keeps its sessions, and which of them are recent.
+//! Finds the session files of each agent, and which of them are recent.
 //!
-//! Only names and times are looked at. A directory that cannot be read is one without sessions: agents
-//! come and go, and so do their files.
+//! Only names and times are read. A directory that cannot be read counts as empty, because agents
+//! create and delete files at any time.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,13 +13,13 @@ use punchlist_streams::Source;
 
 use super::group::{self, SUB_AGENTS};
 
-/// The most directories whose changes are worth hearing at once; others are looked at now and then.
+/// Most directories to watch; the others are polled.
 const MOST_DIRECTORIES: usize = 4_000;
 
-/// The longest path that is read.
+/// The longest path that is read from a file.
 const LONGEST_PATH: u64 = 8 << 10;
 
-/// The agents' own directories, where they are known.
+/// The agents' own directories, if they are known.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Homes {
     /// Claude Code's configuration: `~/.claude`.
@@ -28,22 +28,22 @@ pub struct Homes {
     pub codex: Option<PathBuf>,
     /// Gemini CLI's: `~/.gemini`.
     pub gemini: Option<PathBuf>,
-    /// Where `acp-tap` writes down what it hears.
+    /// Where `acp-tap` stores what it observes.
     pub acp: Option<PathBuf>,
 }
 
 /// A session's file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct File {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// Whose it is, where its place tells.
+    /// Its agent, if the location determines it.
     pub source: Option<Source>,
-    /// When it was last written, in milliseconds since 1970.
+    /// Its modification time, in milliseconds since 1970.
     pub modified: i64,
-    /// How long it is.
+    /// Its length.
     pub bytes: u64,
-    /// Where its agent works, where its place tells.
+    /// The agent's working directory, if the location determines it.
     pub directory: Option<String>,
 }
 
@@ -54,18 +54,18 @@ impl File {
     }
 }
 
-/// What there is.
+/// What was found.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Found {
-    /// Sessions that were written lately.
+    /// Recent session files.
     pub files: Vec<File>,
-    /// Directories in which sessions may appear or grow.
+    /// Directories in which session files may appear or grow.
     pub directories: Vec<PathBuf>,
-    /// Directories in which agents note what runs.
+    /// Directories in which agents record their running processes.
     pub notes: Vec<PathBuf>,
 }
 
-/// The sessions of every agent that were written since then.
+/// The session files of all agents that were modified since then.
 pub fn sessions(homes: &Homes, since: i64) -> Found {
     let mut found = Found::default();
     if let Some(home) = &homes.claude {
@@ -87,12 +87,12 @@ pub fn sessions(homes: &Homes, since: i64) -> Found {
     found
 }
 
-/// `projects/DIRECTORY/SESSION.jsonl`, and `SESSION/subagents/agent-ID.jsonl` beside it. All files of a session
-/// are wanted as soon as one is: they tell of one list.
+/// `projects/DIRECTORY/SESSION.jsonl`, and `SESSION/subagents/agent-ID.jsonl` beside it. If one
+/// file of a session is recent, all of them are needed, because they share one list.
 fn claude(home: &Path, since: i64, found: &mut Found) {
     let projects = home.join("projects");
     found.directories.push(standing(&projects));
-    // Where a session may begin to note that it runs.
+    // Where a session records its process.
     found.directories.push(standing(&home.join("sessions")));
     for project in newest(directories(&projects)) {
         let first = found.files.len();
@@ -116,7 +116,7 @@ fn claude(home: &Path, since: i64, found: &mut Found) {
     }
 }
 
-/// `sessions/YEAR/MONTH/DAY/rollout-….jsonl`. A session that is taken up again stays under its first day.
+/// `sessions/YEAR/MONTH/DAY/rollout-….jsonl`. A resumed session stays under its first day.
 fn codex(home: &Path, since: i64, found: &mut Found) {
     let sessions = home.join("sessions");
     found.directories.push(standing(&sessions));
@@ -126,7 +126,7 @@ fn codex(home: &Path, since: i64, found: &mut Found) {
             for (d, day) in latest(directories(&month)).into_iter().enumerate() {
                 let before = found.files.len();
                 files(&day, since, Source::Codex, found);
-                // New days come in the newest month, new sessions on the newest day.
+                // New days appear in the newest month, new sessions on the newest day.
                 if found.files.len() > before || (y == 0 && m == 0 && d < 2) {
                     found.directories.push(day);
                 }
@@ -174,14 +174,14 @@ fn acp(home: &Path, since: i64, found: &mut Found) {
     }
 }
 
-/// What a file says of the directory that its agent works in.
+/// The agent's working directory, read from a file.
 fn root(path: &Path) -> Option<String> {
     let mut text = String::new();
     fs::File::open(path).ok()?.take(LONGEST_PATH).read_to_string(&mut text).ok()?;
     Some(text.trim().to_owned()).filter(|it| !it.is_empty())
 }
 
-/// The session files of a directory that were written lately.
+/// The recent session files of a directory.
 fn files(directory: &Path, since: i64, source: Source, found: &mut Found) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -189,7 +189,7 @@ fn files(directory: &Path, since: i64, source: Source, found: &mut Found) {
         if !is_session(&path, source) {
             continue;
         }
-        // A pipe or a device of that name would hold us up for ever.
+        // Opening a pipe or device with such a name would block.
         let Ok(data) = fs::metadata(&path) else { continue };
         let modified = modified(&data);
         if data.is_file() && modified >= since {
@@ -204,7 +204,8 @@ fn files(directory: &Path, since: i64, source: Source, found: &mut Found) {
     }
 }
 
-/// Whether a file has a session in it, by its name. Older versions of Gemini CLI wrote a session as one object.
+/// Whether a file is a session file, by its name. Older versions of Gemini CLI wrote a session as
+/// one JSON object.
 fn is_session(path: &Path, source: Source) -> bool {
     let is_old =
         |it: &Path| it.file_name().is_some_and(|it| it.to_string_lossy().starts_with("session-"));
@@ -221,30 +222,30 @@ fn directories(of: &Path) -> Vec<PathBuf> {
     entries.flatten().filter(is_directory).map(|it| it.path()).collect()
 }
 
-/// By name, the last first.
+/// Sorted by name, the last first.
 fn latest(mut directories: Vec<PathBuf>) -> Vec<PathBuf> {
     directories.sort_by(|one, other| other.cmp(one));
     directories
 }
 
-/// By when something was made in them, the last first.
+/// Sorted by modification time, the newest first.
 fn newest(directories: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut known: Vec<(i64, PathBuf)> =
+    let mut dated: Vec<(i64, PathBuf)> =
         directories.into_iter().map(|it| (written(&it), it)).collect();
-    known.sort_by(|one, other| other.cmp(one));
-    known.into_iter().map(|it| it.1).collect()
+    dated.sort_by(|one, other| other.cmp(one));
+    dated.into_iter().map(|it| it.1).collect()
 }
 
 fn written(path: &Path) -> i64 {
     fs::metadata(path).map_or(0, |it| modified(&it))
 }
 
-/// When a file was last written, in milliseconds since 1970.
+/// The modification time, in milliseconds since 1970.
 pub(super) fn modified(data: &fs::Metadata) -> i64 {
     data.mtime().saturating_mul(1000).saturating_add(data.mtime_nsec() / 1_000_000)
 }
 
-/// A directory, or what stands of the way to it: there it will appear.
+/// The directory, or its nearest existing ancestor, in which it will appear.
 pub(super) fn standing(path: &Path) -> PathBuf {
     path.ancestors().find(|it| it.is_dir()).unwrap_or(path).to_owned()
 }

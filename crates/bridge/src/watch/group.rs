@@ -1,18 +1,19 @@
-//! What the files of one session come to together.
+//! The files of one session together.
 //!
-//! Claude Code writes a file for each sub-agent beside the session's own, and all of them may tell of the
-//! session's one task list. So they share what their parsers know of it, and how their agents stand. It reads
-//! nothing itself.
+//! Claude Code writes one file per sub-agent beside the session's own, and all of them may change
+//! the session's task list. So their parsers share the list and the states of the agents. Nothing
+//! is read here.
 
 use std::path::{Path, PathBuf};
 
 use punchlist_streams::watch::{Fold, Phase, Seen};
 use punchlist_streams::{Shared, Source};
 
-/// Where sub-agents' files are, in a directory named like their session.
+/// The directory of sub-agents' files, inside a directory named after the session.
 pub(super) const SUB_AGENTS: &str = "subagents";
 
-/// What a session's file is called without its ending: the same for all files of one session.
+/// The path of a session's file without its extension, which is the same for all files of the
+/// session.
 pub(super) fn name(path: &Path) -> PathBuf {
     let above = path.parent().filter(|it| it.file_name().is_some_and(|it| it == SUB_AGENTS));
     match above.and_then(Path::parent) {
@@ -21,25 +22,26 @@ pub(super) fn name(path: &Path) -> PathBuf {
     }
 }
 
-/// A session, whose files are read one by one.
+/// One session.
 #[derive(Default)]
 pub(super) struct Group {
-    /// What the files' parsers know together.
+    /// What its files' parsers share.
     pub(super) shared: Shared,
-    /// How its agents stand.
+    /// The states of its agents.
     pub(super) fold: Fold,
-    /// Whose they are, once it is known.
+    /// The agent, once it is known.
     pub(super) source: Option<Source>,
 }
 
 impl Group {
-    /// A session that works in a directory, where its place tells.
+    /// A session with this working directory, if the location determines it.
     pub(super) fn within(directory: Option<String>) -> Self {
         Self { fold: Fold::within(directory), ..Self::default() }
     }
 
-    /// That its todo tools were called so often and no list came of it, once a turn is over: the agent
-    /// writes otherwise than it did, and that must not look like having no list.
+    /// A note that to-do tools were called this often without producing a list, once a turn is
+    /// over. The agent's format has most likely changed, and that must not look like a session
+    /// without a list.
     pub(super) fn drift(&self, calls: u64, file: &Path) -> Option<String> {
         let is_over = |it: &Seen| matches!(it.phase, Phase::Done(_));
         if calls == 0 || !self.fold.agents().iter().any(is_over) {
@@ -52,7 +54,7 @@ impl Group {
         };
         let file = file.file_name().unwrap_or_default().to_string_lossy();
         Some(format!(
-            "{name}: todo tools were called {calls}, but no list came of it: its format may have changed ({file})"
+            "{name}: todo tools were called {calls}, but Punchlist found no list: its format may have changed ({file})"
         ))
     }
 }

@@ -1,8 +1,9 @@
-//! Whether somebody is behind a session, by what the agents themselves leave lying about.
+//! Whether a session's process is running, according to the agents' own files.
 //!
-//! Claude Code keeps a note per process while it runs, Codex a locked file per session; both are left behind
-//! by a process that was killed. Gemini CLI leaves nothing, so of its sessions nothing is known. Locks are
-//! read from the kernel's table and never taken: an agent must not find its own file locked by us.
+//! Claude Code writes a file per process while it runs, Codex locks a file per session; a killed
+//! process leaves both behind. Gemini CLI leaves nothing, so the state of its sessions is unknown.
+//! Locks are read from the kernel's table and never taken, so that no agent finds its own file
+//! locked by Punchlist.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,20 +17,20 @@ use punchlist_streams::watch::Life;
 use super::find::Homes;
 use crate::process;
 
-/// The most notes that are read, and the longest.
+/// The maximal number and length of process files that are read.
 const MOST_NOTES: usize = 10_000;
 const LONGEST_NOTE: u64 = 64 << 10;
 
-/// What is known of sessions, by agent and id.
+/// What is known about sessions, by agent and id.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lives {
     known: BTreeMap<(Source, String), Life>,
-    /// Whose end is known from the absence of a note.
+    /// Agents for which a missing file means that the session has ended.
     notes: Vec<Source>,
 }
 
 impl Lives {
-    /// Looks now.
+    /// Reads the current state.
     pub fn look(homes: &Homes, host: &str) -> Self {
         let mut lives = Self::default();
         if let Some(home) = &homes.claude {
@@ -41,7 +42,7 @@ impl Lives {
         lives
     }
 
-    /// What is known of a session.
+    /// What is known about a session.
     pub fn of(&self, source: Option<Source>, session: &str) -> Life {
         let Some(source) = source else { return Life::Unknown };
         let known = self.known.get(&(source, session.to_owned())).copied();
@@ -57,7 +58,7 @@ impl Lives {
             let Some(session) = note.get("sessionId").and_then(|it| it.as_str()) else { continue };
             let Some(pid) = note.get("pid").and_then(serde_json::Value::as_u64) else { continue };
             let process = u32::try_from(pid).ok().and_then(|pid| process::process(host, pid));
-            // Another process may have got its pid.
+            // The pid may belong to another process by now.
             let start = note.get("procStart").and_then(|it| it.as_str()?.parse::<u64>().ok());
             let runs = process.is_some_and(|it| start.is_none_or(|start| start == it.start_time));
             let status = note.get("status").and_then(|it| it.as_str());
@@ -87,7 +88,7 @@ impl Lives {
         }
     }
 
-    /// A session that was taken up again may have a note of the process that died besides.
+    /// A resumed session may also have a file of its earlier, dead process.
     fn add(&mut self, source: Source, session: &str, life: Life) {
         let known = self.known.entry((source, session.to_owned())).or_default();
         *known = life.or(*known);
@@ -103,15 +104,15 @@ fn read(path: &Path) -> Option<serde_json::Value> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The inodes of all files that somebody has locked, where the kernel tells: `1: FLOCK  ADVISORY  WRITE
-/// 812 08:01:1311 0 EOF`.
+/// The inodes of all locked files, from the kernel's table: `1: FLOCK  ADVISORY  WRITE 812
+/// 08:01:1311 0 EOF`.
 fn locked() -> Option<Vec<u64>> {
     let table = fs::read_to_string("/proc/locks").ok()?;
     Some(table.lines().filter_map(inode).collect())
 }
 
 fn inode(line: &str) -> Option<u64> {
-    // Those that wait for a lock are marked, and hold none.
+    // Processes that wait for a lock have an arrow; they do not hold it.
     if line.contains("->") {
         return None;
     }

@@ -1,9 +1,9 @@
-//! Watching the sessions of other agents: which there are, what they write, and whether they still run.
+//! Watches the sessions of other agents: which exist, what they write, and whether they still run.
 //!
-//! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, `file_watch`
-//! hears when one changes, `tail` reads what is new, `group` is what the files of one session come to, [`life`]
-//! asks whether a process is behind it. Nothing here looks at the
-//! environment or a clock: homes and times are handed in. Nothing here draws.
+//! The agents' files are only read. [`find`] finds them, `file_watch` subscribes to changes, `tail`
+//! reads what is new, `group` combines the files of one session, and [`life`] finds out whether a
+//! process is running. The environment and the clock are not used: directories and times are
+//! arguments.
 
 mod file_watch;
 pub mod find;
@@ -27,39 +27,39 @@ use tail::{Came, Tail, Target};
 
 pub use tail::{LIST_ONLY, Piped};
 
-/// How long until everything is looked at again, while changes are heard; and while they are not.
+/// The interval between full scans while changes are reported; and while they are not.
 const SELDOM_MS: i64 = 15_000;
 const OFTEN_MS: i64 = 2_000;
 
-/// How often at most a look is repeated because there were new directories.
+/// How often a scan is repeated at most because of new directories.
 const MOST_LOOKS: usize = 16;
 
-/// How long until processes are looked at again.
+/// The interval between looks at processes.
 const LIVES_MS: i64 = 3_000;
 
-/// The most sessions that are followed; the newest are.
+/// Most session files that are followed, newest first.
 const MOST_FILES: usize = 2_000;
 
-/// What is watched, and how.
+/// What to watch, and how.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where the agents keep their sessions. None of them where only files are watched.
+    /// The agents' directories. Empty if only named files are watched.
     pub homes: Homes,
-    /// Files that were named.
+    /// Files that the user named.
     pub files: Vec<PathBuf>,
-    /// How far back a session may have been written to be shown, in milliseconds.
+    /// How recently a session must have been modified, in milliseconds.
     pub since_ms: i64,
-    /// This machine's name.
+    /// The host name of this machine.
     pub host: String,
     /// When watching began, in milliseconds since 1970.
     pub started: i64,
-    /// The most directories that are listened to.
+    /// Most directories that are watched.
     pub most_watches: usize,
 }
 
 impl Options {
-    /// Whether a path is below a place of sessions, or on the way to one. Other things happen beside it: a
-    /// home that is not there is awaited in the directory above.
+    /// Whether a path is below a directory of sessions, or an ancestor of one. Watching an ancestor
+    /// also reports unrelated changes.
     fn concerns(&self, path: &Path) -> bool {
         let homes = [&self.homes.claude, &self.homes.codex, &self.homes.gemini];
         let places = homes.into_iter().flatten().chain(&self.files);
@@ -68,33 +68,33 @@ impl Options {
     }
 }
 
-/// Whoever is told what happens.
+/// Receives what happens.
 pub trait Told {
-    /// An event. `live` says that it happened while we watched; the others tell what was before.
+    /// An event. `live` is false for events from before watching began.
     fn event(&mut self, event: &Event<'_>, live: bool);
 
-    /// So much of so much was read of what was there before.
+    /// How many bytes of the existing files have been read, and how many there are.
     fn progress(&mut self, _done: u64, _total: u64) {}
 }
 
-/// All that is watched.
+/// The state of watching.
 pub struct Watch {
     options: Options,
     file_watch: FileWatch,
     tails: BTreeMap<PathBuf, Tail>,
-    /// What the files of each session come to.
+    /// The sessions, each with what its files share.
     groups: BTreeMap<PathBuf, Group>,
     lives: Lives,
-    /// Directories with the agents' own notes about what runs.
+    /// Directories with the agents' own files about running processes.
     notes_in: BTreeSet<PathBuf>,
     scanned: Option<i64>,
     looked: Option<i64>,
-    /// A file that is not there yet, and whose coming is to be heard.
+    /// A file that does not exist yet, whose creation must be reported.
     awaited: Option<PathBuf>,
 }
 
 impl Watch {
-    /// Begins to listen. `wake` is called whenever something was heard, from another thread.
+    /// Begins to watch. `wake` is called from another thread after each change.
     pub fn new(options: Options, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let file_watch = FileWatch::new(options.most_watches, wake);
         Self {
@@ -110,33 +110,33 @@ impl Watch {
         }
     }
 
-    /// Wakes when this file comes, from the next look around on; `None` if nothing is awaited any more.
+    /// Wakes when this file appears, from the next scan on; `None` stops that.
     pub fn awaits(&mut self, file: Option<PathBuf>) {
         self.awaited = file;
     }
 
-    /// Reads what is new, looks everywhere if it is time to, and says whether anything has changed.
+    /// Reads what is new, scans if it is due, and returns whether anything changed.
     pub fn go_on(&mut self, now: i64, told: &mut dyn Told) -> bool {
-        let heard = self.file_watch.heard();
+        let changes = self.file_watch.changes();
         let is_due = self.scanned.is_none_or(|it| now.saturating_sub(it) >= self.patience());
-        let mut look_around = heard.everything || is_due;
+        let mut scan_now = changes.everything || is_due;
         let mut lives = false;
         let mut waiting = BTreeSet::new();
-        for path in heard.paths {
+        for path in changes.paths {
             if self.tails.contains_key(&path) {
                 waiting.insert(path);
             } else if path.parent().is_some_and(|it| self.notes_in.contains(it)) {
                 lives = true;
             } else if self.awaited.as_ref().is_some_and(|it| it.starts_with(&path)) {
-                // A directory on the way to it: from now on that one is listened to.
-                look_around = true;
+                // A directory on the path to it appeared: the scan will watch it.
+                scan_now = true;
             } else if self.options.concerns(&path) {
-                // A new file or directory, or one that was too old until now.
-                look_around = true;
+                // A new file or directory, or one that was too old before.
+                scan_now = true;
             }
         }
         let mut changed = false;
-        if look_around {
+        if scan_now {
             changed |= self.scan(now, told);
         } else {
             for path in waiting {
@@ -146,21 +146,21 @@ impl Watch {
         changed | self.look(now, lives)
     }
 
-    /// When to go on even if nothing is heard.
+    /// When to continue even without a notification.
     pub fn next(&self) -> i64 {
         let scan = self.scanned.map_or(0, |it| it.saturating_add(self.patience()));
         let look = self.looked.map_or(0, |it| it.saturating_add(LIVES_MS));
         if self.tails.is_empty() { scan } else { scan.min(look) }
     }
 
-    /// What a viewer should know of the watching itself.
+    /// Notes about the watching itself, for the viewer.
     pub fn notes(&self) -> Vec<String> {
         let unread = self.tails.values().filter_map(Tail::trouble);
         self.file_watch.trouble().into_iter().chain(unread).chain(self.drift()).collect()
     }
 
-    /// Sessions of which the todo tools were called in vain. Hardly any has a file that says so, and this is
-    /// asked for every frame: so others are looked at only where one does.
+    /// Sessions whose to-do tools were called without producing a list. This is called for every
+    /// frame, so sessions without such a file are skipped.
     fn drift(&self) -> Vec<String> {
         let mut all: BTreeMap<&Path, (u64, &Path)> = BTreeMap::new();
         for (path, tail) in &self.tails {
@@ -180,7 +180,7 @@ impl Watch {
         all.into_iter().filter_map(told).collect()
     }
 
-    /// Every agent that was seen, and what is known of its process.
+    /// All agents, and what is known about their processes.
     pub fn streams(&self) -> Vec<(&Seen, Life)> {
         let mut all = Vec::new();
         for group in self.groups.values() {
@@ -196,7 +196,7 @@ impl Watch {
         self.tails.len()
     }
 
-    /// Whether nothing is followed.
+    /// Whether no file is followed.
     pub fn is_empty(&self) -> bool {
         self.tails.is_empty()
     }
@@ -205,11 +205,12 @@ impl Watch {
         if self.file_watch.trouble().is_some() { OFTEN_MS } else { SELDOM_MS }
     }
 
-    /// Looks at all places: what is new is taken up, what is gone is let go.
+    /// Scans all directories: follows new files, and drops deleted ones.
     fn scan(&mut self, now: i64, told: &mut dyn Told) -> bool {
         self.scanned = Some(now);
         let mut found = self.found(now);
-        // What was made in a directory between its being looked at and listened to, nobody hears of.
+        // Changes between reading a directory and watching it are not reported, so the scan is
+        // repeated.
         for _ in 0..MOST_LOOKS {
             if !self.file_watch.listen(found.directories.iter().chain(&found.notes)) {
                 break;
@@ -229,7 +230,7 @@ impl Watch {
         let total: u64 =
             found.files.iter().filter(|it| new(&self.tails, it)).map(|it| it.bytes).sum();
         let mut done = 0;
-        // The directories are watched before anything is read: no later write is missed.
+        // The directories are watched before the files are read, so no later write is missed.
         for file in &found.files {
             let bytes = if self.tails.contains_key(&file.path) { 0 } else { file.bytes };
             let target = Target {
@@ -240,7 +241,8 @@ impl Watch {
             let started = self.options.started;
             self.tails.entry(file.path.clone()).or_insert_with(|| Tail::new(target, started));
             changed |= self.read(&file.path, now, told);
-            // At once: of a thousand old sessions no two need their parsers.
+            // Drop the parser at once, so that a thousand old sessions do not have parsers at the
+            // same time.
             if let Some(tail) = self.tails.get_mut(&file.path) {
                 tail.rest(now);
             }
@@ -252,7 +254,7 @@ impl Watch {
         self.look(now, true) | changed
     }
 
-    /// All that is there to be watched.
+    /// All files that should be followed.
     fn found(&self, now: i64) -> find::Found {
         let since = now.saturating_sub(self.options.since_ms);
         let mut found = find::sessions(&self.options.homes, since);
@@ -275,7 +277,7 @@ impl Watch {
             Came::News => return true,
             Came::Other => *group = tail.new_group(),
         }
-        // All files of the session are read anew: what they came to together cannot be taken apart.
+        // All files of the session are read again, because the shared state cannot be split.
         for tail in self.tails.values_mut().filter(|it| it.group() == name) {
             tail.forget();
             tail.read(now, group, told);
@@ -283,7 +285,7 @@ impl Watch {
         true
     }
 
-    /// Looks at processes, if it is time to.
+    /// Looks at processes, if that is due.
     fn look(&mut self, now: i64, at_once: bool) -> bool {
         if !at_once && self.looked.is_some_and(|it| now.saturating_sub(it) < LIVES_MS) {
             return false;
@@ -296,8 +298,8 @@ impl Watch {
     }
 }
 
-/// The sessions that were written last come first, and of each its own file before those of its sub-agents,
-/// which work on what it gave them.
+/// Sorts by modification time of the session, newest first. A session's own file comes before those
+/// of its sub-agents, which work on its tasks.
 fn in_order(files: &mut [find::File]) {
     let mut newest: BTreeMap<PathBuf, i64> = BTreeMap::new();
     for file in files.iter() {

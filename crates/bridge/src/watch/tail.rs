@@ -1,9 +1,8 @@
-//! One file of a session, read as it grows. What it tells is kept with the session.
+//! Reads one session file as it grows, and keeps the result with the session.
 //!
-//! What was read is not read again, unless the file turns out to be another: replaced, cut short, or
-//! written anew. Then it is read from its beginning, as one that was just found. A file that nobody has
-//! written for a while keeps only what is known of it; should it grow again, its parser is made anew from
-//! the beginning. So memory goes with the sessions that are busy, not with all that there are.
+//! Nothing is read twice unless the file was replaced, truncated or rewritten; then it is read from
+//! the beginning. A file that has been quiet for a while loses its parser, which is created again
+//! from the beginning of the file when it grows. So memory depends on the number of busy sessions.
 
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -21,42 +20,43 @@ use super::{Told, find};
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
 
-/// Of a file longer than this, only lists are taken from its beginning, and everything from its end.
+/// In a longer file, only lists are read from the beginning, and everything near the end.
 pub const LIST_ONLY: u64 = 16 << 20;
 
-/// How much of the end of such a file is taken whole.
+/// How much of the end of such a file is read completely.
 const END: u64 = 1 << 20;
 
-/// How much of its beginning is looked at to learn whose it is.
+/// How much of the beginning is read to recognise the agent.
 const HEAD: usize = 256 << 10;
 
-/// How many bytes before the place where reading goes on are remembered, to know the file again.
+/// How many bytes before the current position are kept, to detect that the file was rewritten.
 const MARK: usize = 64;
 
-/// How long a file must be quiet before its parser is let go.
+/// How long a file must be quiet before its parser is dropped.
 const REST_MS: i64 = 5 * 60_000;
 
-/// How long a file that is no longer wanted is kept, if it was written meanwhile.
+/// How long a file that is no longer found is kept after its last write.
 const STAY_MS: i64 = 60_000;
 
-/// What is followed.
+/// The file to follow.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) path: PathBuf,
-    /// Whose it is, if its place tells; else its content must.
+    /// Its agent, if the location determines it; otherwise the content does.
     pub(super) source: Option<Source>,
-    /// Where its agent works, if its place tells.
+    /// The agent's working directory, if the location determines it.
     pub(super) directory: Option<String>,
 }
 
-/// What came of reading.
+/// The result of reading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Came {
     /// Nothing is new.
     Nothing,
-    /// Something is.
+    /// Something is new.
     News,
-    /// It is another file than it was. Nothing was read: what its session is known for rests on the old one.
+    /// The file was replaced. Nothing was read, because the state of its session comes from the old
+    /// file.
     Other,
 }
 
@@ -64,18 +64,18 @@ pub(super) struct Tail {
     target: Target,
     /// The session that it belongs to.
     group: PathBuf,
-    /// Which file it was.
+    /// Device and inode.
     identity: Option<(u64, u64)>,
     offset: u64,
     mark: VecDeque<u8>,
-    /// None while it rests, and before the first look.
+    /// `None` while it is quiet, and before the first read.
     reader: Option<Reader>,
     source: Option<Source>,
-    /// When watching began; what happened before is no news.
+    /// When watching began; earlier events are not live.
     started: i64,
     /// When something was last read.
     read_at: i64,
-    /// How often a todo tool was called, and how often a list came of it.
+    /// How many to-do tool calls there were, and how many lists they produced.
     calls: u64,
     lists: u64,
     trouble: Option<String>,
@@ -100,41 +100,41 @@ impl Tail {
         }
     }
 
-    /// What its session is called.
+    /// The name of its session.
     pub(super) fn group(&self) -> &Path {
         &self.group
     }
 
-    /// A session of which nothing was read.
+    /// A new session.
     pub(super) fn new_group(&self) -> Group {
         Group::within(self.target.directory.clone())
     }
 
-    /// How often a todo tool was called, and how often a list came of it.
+    /// How many to-do tool calls there were, and how many lists they produced.
     pub(super) fn calls_and_lists(&self) -> (u64, u64) {
         (self.calls, self.lists)
     }
 
-    /// Why it cannot be read, or not be understood.
+    /// Why the file cannot be read or parsed.
     pub(super) fn trouble(&self) -> Option<String> {
         let name = self.target.path.display();
         let unread = self.trouble.as_ref().map(|why| format!("cannot read {name}: {why}"));
         unread.or_else(|| Some(unknown(&name.to_string(), self.reader.as_ref()?.head()?)))
     }
 
-    /// Whether it is worth keeping although it was not found any more.
+    /// Whether to keep the file although it is no longer found.
     pub(super) fn stays(&self, now: i64) -> bool {
         self.target.path.exists() && now.saturating_sub(self.read_at) < STAY_MS
     }
 
-    /// Lets the parser go, if nobody has written for a while.
+    /// Drops the parser if the file has been quiet for a while.
     pub(super) fn rest(&mut self, now: i64) {
         if now.saturating_sub(self.read_at) >= REST_MS {
             self.reader = None;
         }
     }
 
-    /// Goes back to the beginning, as if it was just found.
+    /// Starts again at the beginning.
     pub(super) fn forget(&mut self) {
         self.identity = None;
         self.offset = 0;
@@ -143,14 +143,14 @@ impl Tail {
         self.source = self.target.source;
     }
 
-    /// Reads what is new, and tells its session.
+    /// Reads what is new into its session.
     pub(super) fn read(&mut self, now: i64, group: &mut Group, told: &mut dyn Told) -> Came {
         match self.try_read(now, group, told) {
             Ok(came) => {
                 self.trouble = None;
                 came
             }
-            // It is not there yet, or not any more. What was seen of it stays until it is let go.
+            // The file does not exist yet, or was deleted. Its state is kept until it is dropped.
             Err(why) if why.kind() == ErrorKind::NotFound => Came::Nothing,
             Err(why) => {
                 let why = why.to_string();
@@ -172,7 +172,7 @@ impl Tail {
             return Ok(Came::Nothing);
         }
         let file = File::open(&self.target.path)?;
-        // What was renamed into its place meanwhile is read the next time.
+        // A file that is renamed over it meanwhile is read next time.
         let data = file.metadata()?;
         let identity = (data.dev(), data.ino());
         let is_other = self.identity.is_some_and(|it| it != identity)
@@ -190,7 +190,7 @@ impl Tail {
         let read_at = if is_first { find::modified(&data).min(now) } else { now };
         let mut from = self.offset;
         let until = data.len();
-        // Most appends are short, and need no room for more.
+        // Most appends are short, so the buffer is small.
         let room = usize::try_from(until.saturating_sub(from)).unwrap_or(CHUNK).min(CHUNK);
         let mut buffer = vec![0; room];
         let started = self.started;
@@ -203,7 +203,7 @@ impl Tail {
             let chunk = &buffer[..count];
             let fold = &mut group.fold;
             reader.push(chunk, from, &mut group.shared, &mut |event| {
-                // Of what was there before we came, only what says that it is new is.
+                // Events of the first read are live only if they happened after watching began.
                 let live = !is_first || event.timestamp.is_some_and(|it| it >= started);
                 fold.event(event, read_at);
                 told.event(event, live);
@@ -223,7 +223,7 @@ impl Tail {
         Ok(Came::News)
     }
 
-    /// A parser that knows all up to where reading goes on.
+    /// A parser that has read everything up to the current position.
     fn again(&self, file: &File, len: u64) -> io::Result<Reader> {
         let is_long = len > LIST_ONLY;
         let mut reader = match self.source {
@@ -234,7 +234,7 @@ impl Tail {
             None => Reader::Unknown(Vec::new()),
         };
         let mut buffer = vec![0; CHUNK];
-        // What it shares with others was kept.
+        // The shared state was kept, so this parser gets its own.
         let mut shared = Shared::default();
         let mut from = 0;
         while from < self.offset {
@@ -249,7 +249,7 @@ impl Tail {
         Ok(reader)
     }
 
-    /// Whether what stands before the place where reading goes on is what stood there.
+    /// Whether the bytes before the current position are still the same.
     fn is_where_it_was(&self, file: &File) -> io::Result<bool> {
         let mut there = vec![0; self.mark.len()];
         let at = self.offset.saturating_sub(there.len() as u64);
@@ -268,7 +268,7 @@ impl Tail {
     }
 }
 
-/// What to say of something whose first lines do not tell whose it is.
+/// The message for a file whose agent is not recognised.
 fn unknown(name: &str, head: &[u8]) -> String {
     match foreign(head) {
         Some(program) => format!("{name} was written by {program}, which is not supported"),
@@ -276,20 +276,20 @@ fn unknown(name: &str, head: &[u8]) -> String {
     }
 }
 
-/// What takes the bytes of a stream.
+/// The parser of a stream.
 enum Reader {
-    /// It is not clear yet whose they are.
+    /// The agent is not recognised yet.
     Unknown(Vec<u8>),
-    /// It is nobody's that we know: how it begins.
+    /// The agent is unknown; the beginning of the stream.
     Foreign(Vec<u8>),
-    /// Everything is taken.
+    /// Everything is parsed.
     Whole(Source, Box<Stream>),
-    /// Only lists are taken from the beginning.
+    /// Only lists are parsed from the beginning.
     Long(Box<Long>),
 }
 
 impl Reader {
-    /// How it begins, as long as nobody knows whose it is: whole lines, if there are any.
+    /// The beginning of the stream while the agent is unknown: whole lines, if there are any.
     fn head(&self) -> Option<&[u8]> {
         match self {
             Self::Unknown(head) => {
@@ -333,7 +333,7 @@ impl Reader {
             Self::Unknown(head) => {
                 head.extend_from_slice(chunk);
                 let is_enough = head.len() >= LOOK_AHEAD;
-                // A line that is not whole may look like another's.
+                // A partial line might be recognised wrongly.
                 let whole = head.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
                 let shown = if is_enough { &head[..] } else { &head[..whole] };
                 if let Some(source) = recognise(shown) {
@@ -348,14 +348,14 @@ impl Reader {
     }
 }
 
-/// A long file: lists from its beginning on, everything else from near its end.
+/// A long file: lists from the beginning, everything else from near the end.
 struct Long {
     source: Source,
     lists: Stream,
     rest: Option<Stream>,
-    /// The first line, which says whose the file is.
+    /// The first line, from which the agent is recognised.
     head: Vec<u8>,
-    /// Where the rest begins.
+    /// Where the second parser begins.
     at: u64,
 }
 
@@ -367,7 +367,7 @@ impl Long {
         head.truncate(count);
         let line = head.iter().position(|it| *it == b'\n').map_or(0, |it| it + 1);
         head.truncate(line);
-        // The rest begins with a whole line.
+        // The second parser begins at a line break.
         let from = len.saturating_sub(END);
         let mut end = vec![0; CHUNK];
         let count = file.read_at(&mut end, from)?;
@@ -404,7 +404,7 @@ impl Long {
         }
     }
 
-    /// Lists are left to the other parser, which has seen all that they are made of.
+    /// The parser near the end ignores lists; the other one has read them from the beginning.
     fn begin_rest(&self, sink: &mut dyn FnMut(&Event<'_>)) -> Stream {
         let kinds = KindName::ALL.into_iter().filter(|it| *it != KindName::TodoList);
         let has_head = !self.head.is_empty();
@@ -416,7 +416,7 @@ impl Long {
     }
 }
 
-/// A stream that comes through a pipe.
+/// A stream from a pipe.
 pub struct Piped {
     reader: Reader,
     group: Group,
@@ -429,7 +429,7 @@ impl Default for Piped {
 }
 
 impl Piped {
-    /// Takes the next bytes.
+    /// Parses the next bytes.
     pub fn push(&mut self, chunk: &[u8], now: i64, told: &mut dyn Told) {
         let Group { shared, fold, source: _ } = &mut self.group;
         self.reader.push(chunk, 0, shared, &mut |event| {
@@ -438,7 +438,7 @@ impl Piped {
         });
     }
 
-    /// The stream is over. Says whether it could be told whose it was.
+    /// The stream is over. Returns whether its agent was recognised.
     pub fn end(&mut self, now: i64, told: &mut dyn Told) -> bool {
         if let Reader::Unknown(head) = &self.reader {
             if head.trim_ascii().is_empty() {
@@ -468,7 +468,7 @@ impl Piped {
         }
     }
 
-    /// What to say if nobody knows whose it is.
+    /// The message if the agent is unknown.
     pub fn unknown(&self) -> Option<String> {
         match &self.reader {
             Reader::Unknown(head) | Reader::Foreign(head) => Some(unknown("stdin", head)),
@@ -476,7 +476,7 @@ impl Piped {
         }
     }
 
-    /// Its agents.
+    /// The agents of the stream.
     pub fn agents(&self) -> &[Seen] {
         self.group.fold.agents()
     }

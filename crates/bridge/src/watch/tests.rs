@@ -1,7 +1,7 @@
-//! Files that grow, are cut, replaced and deleted, and directories that come later.
+//! Files that grow, are truncated, replaced and deleted, and directories that are created later.
 //!
-//! What is heard of a change comes from another thread; where a test depends on it, it waits for the wake
-//! and not for a while.
+//! Notifications come from another thread. A test that depends on one waits for it, without
+//! sleeping.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -17,7 +17,7 @@ use super::{LIST_ONLY, Options, Piped, Told, Watch};
 
 mod sub_agents;
 
-/// The longest that anything may keep us waiting.
+/// The longest time that a test waits.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// 2026-01-02T03:00:00Z.
@@ -30,7 +30,7 @@ struct World {
     now: i64,
 }
 
-/// The events that were told, by kind, and whether they were live.
+/// The events that were reported, by kind, and whether they were live.
 #[derive(Default)]
 struct Seen {
     live: Vec<String>,
@@ -54,7 +54,7 @@ impl World {
         Self::with(|_| {})
     }
 
-    /// A home, with options changed before watching begins.
+    /// A home directory, with changed options.
     fn with(change: impl FnOnce(&mut Options)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let home = |name: &str| Some(directory.path().join(name));
@@ -67,7 +67,7 @@ impl World {
         let mut options = Options {
             homes,
             files: Vec::new(),
-            // Files of tests are written now, and the time of tests is another.
+            // The files of a test have the real time, and the test has its own clock.
             since_ms: i64::MAX / 2,
             host: "host".to_owned(),
             started: STARTED,
@@ -99,21 +99,21 @@ impl World {
         file.write_all(text.as_ref()).unwrap();
     }
 
-    /// Goes on at once.
+    /// Continues without advancing the clock.
     fn look(&mut self) -> Seen {
         let mut seen = Seen::default();
         self.watch.go_on(self.now, &mut seen);
         seen
     }
 
-    /// Goes on so much later.
+    /// Continues after this many milliseconds of the test's clock.
     fn later(&mut self, ms: i64) -> Seen {
         self.now += ms;
         self.look()
     }
 
-    /// Waits until what is known is so, going on whenever something is heard. The clock stands still, so
-    /// that nothing is found but what was heard.
+    /// Continues after each notification until the lists are as expected. The clock does not
+    /// advance, so nothing is found by polling.
     #[track_caller]
     fn hears(&mut self, expected: &[&str]) {
         let mut last = Vec::new();
@@ -145,7 +145,7 @@ fn begins(id: &str) -> String {
     )
 }
 
-/// Lines with which Codex takes a list: one letter per step, in capitals if it is done.
+/// Lines in which Codex accepts a list: one letter per step, a capital if it is done.
 fn plan(call: u32, at: &str, steps: &str) -> String {
     let step = |it: char| {
         let status = if it.is_uppercase() { "completed" } else { "pending" };
@@ -200,7 +200,7 @@ fn a_file_that_was_cut_or_written_anew_is_read_from_its_beginning() {
         let mut world = World::new();
         world.write(ROLLOUT, begins("s1") + &plan(1, BEFORE, "abc"));
         world.look();
-        // The same file, shorter or longer than it was, with other content.
+        // The same file with other content, shorter or longer.
         world.write(ROLLOUT, &anew);
         let total = anew.matches("step").count();
         world.hears(&[&format!("codex  api  {total}/{total}  working")]);
@@ -229,7 +229,7 @@ fn a_file_that_is_gone_is_let_go() {
     fs::remove_file(world.path(ROLLOUT)).unwrap();
     world.later(super::SELDOM_MS);
     assert_eq!(world.shown(), [""; 0]);
-    // It may come again.
+    // The file is created again.
     world.write(ROLLOUT, begins("s1") + &plan(1, BEFORE, "a"));
     world.hears(&["codex  api  0/1  no news"]);
 }
@@ -239,12 +239,12 @@ fn sessions_and_directories_that_come_later_are_heard() {
     let mut world = World::new();
     world.look();
     assert_eq!(world.shown(), [""; 0]);
-    // Not even the agent's own directory was there.
+    // Not even the agent's own directory exists yet.
     world.write(ROLLOUT, begins("s1") + &plan(1, AFTER, "ab"));
     world.hears(&["codex  api  0/2  working"]);
     world.write(".codex/sessions/2026/01/02/rollout-b.jsonl", begins("s2") + &plan(1, AFTER, "A"));
     world.hears(&["codex  api  0/2  working", "codex  api  1/1  working"]);
-    // The next month.
+    // The directory of the next month.
     world.write(".codex/sessions/2026/02/01/rollout-c.jsonl", begins("s3") + &plan(1, AFTER, "AB"));
     let done = ["0/2", "1/1", "2/2"].map(|it| format!("codex  api  {it}  working"));
     let three: Vec<&str> = done.iter().map(String::as_str).collect();
@@ -262,7 +262,7 @@ fn every_agent_keeps_its_sessions_in_a_place_of_its_own() {
     world.write(".gemini/tmp/docs/.project_root", "/home/dev/docs\n");
     copy("acp/acp-claude-acp.jsonl", "acp/1794700000000-12.jsonl");
     world.write("acp/1794700000000-12.root", "/home/dev/editor\n");
-    // What is none of theirs.
+    // Other files are ignored.
     world.write(".claude/projects/-home-dev-project/notes.txt", "x");
     world.write(".claude/projects/-home-dev-project/empty.jsonl", "");
     world.write(".claude/projects/-home-dev-project/noise.jsonl", "\0\u{fffd}{{{{\n".repeat(999));
@@ -296,7 +296,7 @@ fn where_no_more_can_be_heard_that_is_said_and_looked_for_more_often() {
     world.write(ROLLOUT, begins("s1") + &plan(1, BEFORE, "ab"));
     world.look();
     let [note] = &world.watch.notes()[..] else { panic!("{:?}", world.watch.notes()) };
-    assert!(note.contains("looking every 2 s instead"), "{note}");
+    assert!(note.contains("checking every 2 s instead"), "{note}");
     world.append(ROLLOUT, plan(2, AFTER, "Ab"));
     world.later(super::OFTEN_MS);
     assert_eq!(world.shown(), ["codex  api  1/2  working"]);
@@ -314,7 +314,7 @@ fn calls_of_which_no_list_came_are_no_silence() {
     world.hears(&["codex  api  idle"]);
     let [note] = &world.watch.notes()[..] else { panic!("{:?}", world.watch.notes()) };
     assert!(
-        note.starts_with("codex: todo tools were called once, but no list came of it"),
+        note.starts_with("codex: todo tools were called once, but Punchlist found no list"),
         "{note}"
     );
 }
@@ -346,7 +346,7 @@ fn a_session_that_rests_goes_on_where_it_was() {
     let file = OpenOptions::new().append(true).open(world.path(ROLLOUT)).unwrap();
     file.set_modified(std::time::UNIX_EPOCH + Duration::from_millis(STARTED.unsigned_abs()))
         .unwrap();
-    // Its parser is let go after a while, and made anew when there is news.
+    // Its parser is dropped after a while, and created again when the file grows.
     world.later(10 * 60_000);
     world.append(ROLLOUT, plan(2, AFTER, "ABc"));
     let mut live = Vec::new();
@@ -375,7 +375,7 @@ fn of_a_long_file_lists_are_taken_from_its_beginning_and_the_rest_from_its_end()
     assert!(seen.before.iter().any(|it| it == "s1 todo_list"));
     assert!(seen.before.len() < 1000, "{} events", seen.before.len());
     assert!(!seen.progress.is_empty());
-    // What comes now has the line that it has, and is told once.
+    // New events have the right line numbers and are reported once.
     let mut told = Numbers::default();
     world.append(ROLLOUT, plan(2, AFTER, "Abc") + &begins("s1"));
     let path = world.path(ROLLOUT);
@@ -435,7 +435,7 @@ fn an_agent_that_died_left_its_note_behind() {
     let note = |session: &str, pid: u32, start: &str| {
         format!(r#"{{"pid":{pid},"sessionId":"{session}","procStart":"{start}","status":"busy"}}"#)
     };
-    // A pid that nobody has, ours, and ours when it was somebody else's.
+    // A pid without a process, our own pid, and our own pid with an older start time.
     world.write(".claude/sessions/1.json", note("died", u32::MAX - 1, "1"));
     let start = crate::process::process("host", me).unwrap().start_time.to_string();
     world.write(".claude/sessions/2.json", note("runs", me, &start));

@@ -1,9 +1,9 @@
-//! Whose word the commands and the evidence of an imported plan are.
+//! The origin of commands and evidence in an imported plan.
 //!
-//! A file can claim anything: that a person typed a command, that a check passed, that somebody approved.
-//! What nobody here has seen is kept as what it is here: an agent's command, and a report. Values are
-//! changed alike wherever they stand, in items and in every entry of the journal, so the journal still
-//! leads to the items.
+//! A file can claim anything: that a person typed a command, that a check passed, that somebody
+//! approved an item. Claims that this machine has not recorded itself are downgraded: a command
+//! becomes an agent's, evidence becomes a report. The same value is changed in items and in every
+//! journal entry, so that the journal still leads to the items.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use punchlist_model::store::Entry;
 use punchlist_model::{Actor, Check, Event, Evidence, Goal, Item, Level, Origin, Plan, Run};
 use serde_json::{Map, Value};
 
-/// What a plan claims that this machine has not seen.
+/// What a plan claims and this machine has not recorded itself.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Claims {
-    /// Commands that a person is said to have typed: what each is for, and the command.
+    /// Commands that, according to the file, a person typed: the purpose and the command.
     pub commands: BTreeSet<(&'static str, String)>,
-    /// Checks that are said to have been run, and approvals: what was seen, and by whom.
+    /// Checks that, according to the file, were run, and approvals: the level, and who recorded it.
     pub evidence: BTreeSet<(&'static str, String)>,
 }
 
 impl Claims {
-    /// Looks at every item and every entry of the journal.
+    /// Collects the claims from all items and journal entries.
     pub fn of(plan: &Plan, journal: &[Entry]) -> Self {
         let mut claims = Self::default();
         let (mut plan, mut journal) = (plan.clone(), journal.to_vec());
@@ -32,12 +32,12 @@ impl Claims {
         claims
     }
 
-    /// Whether there is nothing of the kind.
+    /// Whether the plan makes no such claims.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty() && self.evidence.is_empty()
     }
 
-    /// What there is, for a person to look at: a count, and a line each.
+    /// The claims as text for a person: a count per kind and one line per claim.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut part = |all: &BTreeSet<(&'static str, String)>, one: &str, several: &str| {
@@ -60,10 +60,11 @@ impl Claims {
     }
 }
 
-/// Most lines of a kind that are shown.
+/// Maximum of lines per kind.
 const SHOWN: usize = 50;
 
-/// Makes all of a plan an agent's word. Where an agent imports it, also what a person is said to have done.
+/// Downgrades all claims to an agent's. If an agent imports the plan, this includes the actor of
+/// changes that, according to the file, a person made.
 pub fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
     each(plan, journal, &mut Distrust);
     if by_agent {
@@ -75,13 +76,13 @@ pub fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
     }
 }
 
-/// Takes away what only a run of a plan file sets: where the commands of items run.
+/// Removes the directories in which commands of items run. Only a run of a plan file may set them.
 pub fn without_places(plan: &mut Plan, journal: &mut [Entry]) {
     each(plan, journal, &mut Places);
 }
 
-/// What is looked at or changed in a plan.
-trait Look {
+/// A visitor that reads or changes parts of a plan.
+trait Visitor {
     fn check(&mut self, _: &mut Check) {}
     fn run(&mut self, _: &mut Run) {}
     fn evidence(&mut self, _: &mut Evidence) {}
@@ -89,7 +90,7 @@ trait Look {
     fn metadata(&mut self, _: &mut Option<Map<String, Value>>) {}
 }
 
-impl Look for Claims {
+impl Visitor for Claims {
     fn check(&mut self, it: &mut Check) {
         if it.origin == Origin::Person {
             self.commands.insert(("verify", it.command.clone()));
@@ -118,7 +119,7 @@ impl Look for Claims {
 
 struct Distrust;
 
-impl Look for Distrust {
+impl Visitor for Distrust {
     fn check(&mut self, it: &mut Check) {
         it.origin = Origin::Agent;
     }
@@ -142,7 +143,7 @@ impl Look for Distrust {
 
 struct Places;
 
-impl Look for Places {
+impl Visitor for Places {
     fn metadata(&mut self, it: &mut Option<Map<String, Value>>) {
         if let Some(map) = it {
             map.remove(RESERVED);
@@ -153,19 +154,19 @@ impl Look for Places {
     }
 }
 
-fn each(plan: &mut Plan, journal: &mut [Entry], look: &mut dyn Look) {
-    plan.items.values_mut().for_each(|item| of_item(item, look));
+fn each(plan: &mut Plan, journal: &mut [Entry], visitor: &mut dyn Visitor) {
+    plan.items.values_mut().for_each(|item| of_item(item, visitor));
     if let Some(goal) = &mut plan.goal {
-        look.goal(goal);
+        visitor.goal(goal);
     }
     for event in journal.iter_mut().flat_map(|entry| &mut entry.events) {
         match event {
-            Event::Added { item } => of_item(item, look),
-            Event::Changed { deltas, .. } => deltas.iter_mut().for_each(|it| of_delta(it, look)),
+            Event::Added { item } => of_item(item, visitor),
+            Event::Changed { deltas, .. } => deltas.iter_mut().for_each(|it| of_delta(it, visitor)),
             Event::PlanChanged { deltas } => {
                 for delta in deltas {
                     if let PlanDelta::Goal { before, after } = delta {
-                        [before, after].into_iter().flatten().for_each(|it| look.goal(it));
+                        [before, after].into_iter().flatten().for_each(|it| visitor.goal(it));
                     }
                 }
             }
@@ -177,31 +178,28 @@ fn each(plan: &mut Plan, journal: &mut [Entry], look: &mut dyn Look) {
     }
 }
 
-fn of_item(item: &mut Item, look: &mut dyn Look) {
-    item.check.iter_mut().for_each(|it| look.check(it));
-    item.run.iter_mut().for_each(|it| look.run(it));
-    item.evidence.iter_mut().for_each(|it| look.evidence(it));
-    look.metadata(&mut item.metadata);
+fn of_item(item: &mut Item, visitor: &mut dyn Visitor) {
+    item.check.iter_mut().for_each(|it| visitor.check(it));
+    item.run.iter_mut().for_each(|it| visitor.run(it));
+    item.evidence.iter_mut().for_each(|it| visitor.evidence(it));
+    visitor.metadata(&mut item.metadata);
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "all other fields say nothing of whose word it is"
-)]
-fn of_delta(delta: &mut Delta, look: &mut dyn Look) {
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other fields have no origin and no level")]
+fn of_delta(delta: &mut Delta, visitor: &mut dyn Visitor) {
     match delta {
         Delta::Check { before, after } => {
-            [before, after].into_iter().flatten().for_each(|it| look.check(it));
+            [before, after].into_iter().flatten().for_each(|it| visitor.check(it));
         }
         Delta::Run { before, after } => {
-            [before, after].into_iter().flatten().for_each(|it| look.run(it));
+            [before, after].into_iter().flatten().for_each(|it| visitor.run(it));
         }
         Delta::Evidence { before, after } => {
-            [before, after].into_iter().flatten().for_each(|it| look.evidence(it));
+            [before, after].into_iter().flatten().for_each(|it| visitor.evidence(it));
         }
         Delta::Metadata { before, after } => {
-            look.metadata(before);
-            look.metadata(after);
+            visitor.metadata(before);
+            visitor.metadata(after);
         }
         _ => {}
     }

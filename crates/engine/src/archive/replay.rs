@@ -1,7 +1,8 @@
-//! Replays a journal from nothing and compares.
+//! Replays a journal from an empty plan and compares the result with the file.
 //!
-//! Events apply themselves without looking, because whatever a store holds was decided by the rules.
-//! A file was not, so every event is held against the plan as it is before it applies.
+//! `Plan::evolve` applies an event without checks, because a store only holds events that the rules
+//! allowed. A file gives no such guarantee, so each event is checked against the plan before it is
+//! applied.
 
 use std::collections::BTreeSet;
 
@@ -12,10 +13,10 @@ use punchlist_model::{Event, Item, ItemId, Number, Plan, Position};
 use super::bad;
 use crate::fail::Fail;
 
-/// Most items of a plan that is taken in.
+/// Maximum of items in an imported plan.
 const MOST: u32 = 100_000;
 
-/// Whether the journal, with its line numbers, leads to the plan.
+/// Checks that the journal, with its line numbers, leads to the plan.
 pub(super) fn check(plan: &Plan, journal: &[(usize, Entry)]) -> Result<(), Fail> {
     let mut replayed = origin(plan, journal);
     let mut ids = BTreeSet::new();
@@ -40,14 +41,15 @@ pub(super) fn check(plan: &Plan, journal: &[(usize, Entry)]) -> Result<(), Fail>
     links(plan)
 }
 
-/// The plan before its first change. What no change touched was so from the start.
+/// The plan before its first change. Fields that no change touched have their final value from the
+/// start.
 fn origin(plan: &Plan, journal: &[(usize, Entry)]) -> Plan {
     let mut origin = Plan::new(plan.id, plan.project.clone(), plan.created_at);
     origin.name.clone_from(&plan.name);
     origin.title.clone_from(&plan.title);
     origin.rules = plan.rules;
     origin.goal.clone_from(&plan.goal);
-    // The last one wins, so going backwards the first change of each field does.
+    // Undoing from the last change to the first leaves each field with its first value.
     for (_, entry) in journal.iter().rev() {
         for event in entry.events.iter().rev() {
             if let Event::PlanChanged { deltas } = event {
@@ -69,10 +71,10 @@ fn step(plan: &mut Plan, entry: &Entry, ids: &mut BTreeSet<ItemId>) -> Result<()
         return Err(format!("revision {} where {revision} comes next", entry.revision));
     }
     if entry.undoes.is_some_and(|undone| undone >= entry.revision) {
-        return Err("it takes back what comes after it".to_owned());
+        return Err("it undoes a later change".to_owned());
     }
     if entry.events.is_empty() {
-        return Err("an entry in which nothing happens".to_owned());
+        return Err("an entry without events".to_owned());
     }
     for event in &entry.events {
         fits(plan, event, ids, entry.undoes.is_some())?;
@@ -83,10 +85,10 @@ fn step(plan: &mut Plan, entry: &Entry, ids: &mut BTreeSet<ItemId>) -> Result<()
     Ok(())
 }
 
-/// Whether an event can happen to the plan as it is.
+/// Whether an event is possible for the plan at this point.
 ///
-/// An undo says what it takes back, and not what it found: fields that no undo touches may have
-/// changed since, and with them others. So its values before are not held against the plan.
+/// The old values of an undo are not compared with the plan: an undo names the values that it
+/// reverts, and fields that undo never touches may have changed since.
 fn fits(
     plan: &Plan,
     event: &Event,
@@ -115,7 +117,9 @@ fn fits(
             let mut before = item.clone();
             deltas.iter().rev().map(Delta::inverse).for_each(|delta| delta.apply(&mut before));
             if before != *item && !is_undo {
-                return Err(format!("item {number} was not what it is said to have been"));
+                return Err(format!(
+                    "item {number} does not have the old value that the entry names"
+                ));
             }
             Ok(())
         }
@@ -132,7 +136,7 @@ fn fits(
         }
         Event::PlanChanged { deltas } => match deltas.iter().find(|delta| !held(plan, delta)) {
             Some(delta) if !is_undo => Err(format!(
-                "the plan's {} was not what it is said to have been",
+                "the plan's {} does not have the old value that the entry names",
                 delta.field().as_str()
             )),
             Some(_) | None => Ok(()),
@@ -144,7 +148,7 @@ fn fits(
     }
 }
 
-/// Whether a field of the plan is what it is said to have been before.
+/// Whether a field of the plan has the value that the event names as the old one.
 fn held(plan: &Plan, delta: &PlanDelta) -> bool {
     match delta {
         PlanDelta::Title { before, .. } => plan.title == *before,
@@ -162,7 +166,7 @@ fn get(plan: &Plan, number: Number) -> Result<&Item, String> {
 fn stands(plan: &Plan, number: Number, at: Position) -> Result<(), String> {
     match get(plan, number)?.position {
         Some(position) if position == at => Ok(()),
-        Some(_) | None => Err(format!("item {number} does not stand at position {at}")),
+        Some(_) | None => Err(format!("item {number} is not at position {at}")),
     }
 }
 
@@ -174,7 +178,7 @@ fn within(position: Option<Position>, last: u32) -> Result<(), String> {
     }
 }
 
-/// Dependencies and parents are known and lead nowhere in a circle.
+/// Checks that dependencies and parents exist and form no cycle.
 fn links(plan: &Plan) -> Result<(), Fail> {
     let next = |item: &Item| -> Vec<Number> { item.depends_on.iter().copied().collect() };
     let above = |item: &Item| -> Vec<Number> { item.parent.into_iter().collect() };
@@ -182,7 +186,7 @@ fn links(plan: &Plan) -> Result<(), Fail> {
         for number in next(item).into_iter().chain(above(item)) {
             if plan.get(number).is_none() {
                 return Err(Fail::usage(format!(
-                    "item {} is linked to {number}, which is not there",
+                    "item {} is linked to {number}, which does not exist",
                     item.number
                 )));
             }
@@ -195,7 +199,8 @@ fn links(plan: &Plan) -> Result<(), Fail> {
 fn acyclic(plan: &Plan, next: impl Fn(&Item) -> Vec<Number>, what: &str) -> Result<(), Fail> {
     let mut done: BTreeSet<Number> = BTreeSet::new();
     for start in plan.items.keys() {
-        // Depth first without recursion: what is entered and not left is the way back to the start.
+        // Depth-first search without recursion. An item that is entered but not left lies on the
+        // current path, so meeting it again is a cycle.
         let mut entered: BTreeSet<Number> = BTreeSet::new();
         let mut stack = vec![(*start, false)];
         while let Some((number, leaving)) = stack.pop() {

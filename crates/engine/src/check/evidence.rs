@@ -1,7 +1,7 @@
-//! What a check is worth: the files that it speaks for, and whether they have changed since.
+//! Evidence of a check: which files it covers, and whether they have changed since.
 //!
-//! Looks at files and changes none. Views ask by size, time and inode, which is cheap and may be
-//! wrong; `verify` asks by content.
+//! Files are only read here, never changed. Views compare size, time and inode, which is cheap but
+//! can be wrong; `verify` compares contents.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -19,33 +19,34 @@ use crate::project::{self, Project};
 
 use super::glob;
 
-/// Most files that a check may speak for: each is kept with every piece of evidence.
+/// Maximum of files that a check may cover. Each is stored with every piece of evidence.
 const MOST_FILES: usize = 10_000;
 
-/// Most alternatives that the braces of one pattern may stand for.
+/// Maximum of alternatives in the braces of one pattern.
 const MOST_ALTERNATIVES: usize = 64;
 
-/// SHA-256 of what is written to it, in hexadecimal digits.
+/// A SHA-256 digest in hexadecimal digits.
 #[derive(Default)]
 pub struct Sum(Sha256);
 
 impl Sum {
-    /// Takes these bytes in.
+    /// Adds these bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The sum of all bytes so far.
+    /// The digest of all bytes.
     pub fn digits(self) -> String {
         self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// Where an item's check runs, and what its files are named from: in the plan's own project and nowhere
-/// else. There it is the directory of the plan file that the item came from, else the top of the worktree
-/// that the call is made in; for a call from another project, the project's root.
+/// The directory in which an item's check runs and from which its files are named. It is always in
+/// the plan's own project: the directory of the plan file that the item came from, else the top of
+/// the worktree that the call was made in. For a call from another project it is the project's
+/// root.
 ///
-/// `here` is the project that the call is made in, `start` the directory.
+/// `here` is the project of the call, `start` the directory of the call.
 pub fn place(
     here: &Project,
     start: Option<&Path>,
@@ -74,7 +75,7 @@ pub fn place(
     Ok(top.map_or_else(|| root.clone(), |(_, top)| top.to_owned()))
 }
 
-/// The files that a check speaks for, as they are now.
+/// The files that a check covers, with their current state.
 pub fn cover(root: &Path, globs: &[String]) -> Result<Vec<CoveredFile>, Fail> {
     let mut found = BTreeSet::new();
     for glob in globs {
@@ -90,10 +91,11 @@ pub fn cover(root: &Path, globs: &[String]) -> Result<Vec<CoveredFile>, Fail> {
                 .hint("name fewer, for instance by their ending: `src/**/*.rs`."));
         }
     }
-    found.iter().filter_map(|path| seen(root, path).transpose()).collect()
+    found.iter().filter_map(|path| covered_file(root, path).transpose()).collect()
 }
 
-/// A pattern that stays below the root, made to name files where it names a directory.
+/// Checks that a pattern stays below the root. A directory's name becomes a pattern for all files
+/// in it.
 fn inside(root: &Path, pattern: &str) -> Result<PathBuf, Fail> {
     let path = PathBuf::from(pattern);
     let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -106,12 +108,13 @@ fn inside(root: &Path, pattern: &str) -> Result<PathBuf, Fail> {
     Ok(if all.ends_with("**") { all.join("*") } else { all })
 }
 
-/// The patterns that one with braces stands for: `a.{b,c}` is `a.b` and `a.c`.
+/// Expands braces: `a.{b,c}` gives `a.b` and `a.c`.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];
     while let Some(next) = open.pop() {
-        // The innermost pair first, so that nested ones come apart one after the other.
+        // The innermost pair is expanded first, so that nested braces are expanded one after the
+        // other.
         let end = next.find('}');
         let start = end.and_then(|end| next[..end].rfind('{'));
         match (start, end) {
@@ -126,8 +129,8 @@ fn alternatives(pattern: &str) -> Vec<String> {
     done
 }
 
-/// A file as it is now; nothing if it is gone already.
-fn seen(root: &Path, path: &Path) -> Result<Option<CoveredFile>, Fail> {
+/// The current state of a file; `None` if the file no longer exists.
+fn covered_file(root: &Path, path: &Path) -> Result<Option<CoveredFile>, Fail> {
     let look = || -> io::Result<CoveredFile> {
         let mut file = File::open(path)?;
         let meta = file.metadata()?;
@@ -155,13 +158,13 @@ fn stamp(meta: &fs::Metadata) -> (u64, i64, u64) {
     (meta.size(), ms, meta.ino())
 }
 
-/// The run of the check that an item is believed for, if it is for one.
+/// The run of the check that proves an item, if its latest evidence is a check that passed.
 pub fn believed(item: &Item) -> Option<&CheckRun> {
     let last = item.evidence.iter().rfind(|it| it.level > Level::Reported)?;
     last.run.as_ref().filter(|_| last.level == Level::Checked && last.passed())
 }
 
-/// The items whose files look as if they had changed since they were checked.
+/// The items whose covered files seem to have changed since the check, by size, time or inode.
 pub fn stale(plan: &Plan) -> BTreeSet<Number> {
     let looks_changed = |item: &&Item| believed(item).is_some_and(looks_changed);
     let listed = plan.items.values().filter(|it| !it.is_superseded());
@@ -176,7 +179,7 @@ fn looks_changed(run: &CheckRun) -> bool {
     })
 }
 
-/// Whether the files of a check are others than when it ran, or say something else.
+/// Whether the covered files or their contents differ from those at the time of the check.
 pub fn has_changed(root: &Path, check: &Check, run: &CheckRun) -> Result<bool, Fail> {
     let now = cover(root, &check.covers)?;
     let content = |files: &[CoveredFile]| -> Vec<(String, String)> {

@@ -1,27 +1,27 @@
-//! Patterns for files: `*`, `?`, `[…]` within a name, and `**` for any number of directories.
+//! File patterns: `*`, `?` and `[…]` within a name, and `**` for any number of directories.
 //!
-//! Shells expand patterns themselves; this is for patterns that came quoted, and for more files than a
-//! command line takes. It lists directories and reads nothing else.
+//! Shells expand patterns themselves. This module is for quoted patterns and for more files than
+//! fit on a command line. It only lists directories.
 
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
-/// The deepest directory that `**` goes down to; links in a circle end here.
+/// Maximum depth of `**`. It also ends cycles of symbolic links.
 const DEEPEST: usize = 64;
 
-/// Whether a name has anything of a pattern in it.
+/// Whether a path contains a pattern.
 pub fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '['])
 }
 
-/// The files that a pattern names, in order. A directory that cannot be listed is an error; one that
-/// is not there is not.
+/// The files that match a pattern, sorted. A directory that cannot be listed is an error; a missing
+/// directory is not.
 pub fn files(pattern: &Path) -> io::Result<Vec<PathBuf>> {
     files_in(PathBuf::new(), pattern)
 }
 
-/// The same below a directory, whose own name is taken as it stands.
+/// The files below a directory that match a pattern. The directory's own name is taken literally.
 pub fn files_in(base: PathBuf, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let parts: Vec<Component<'_>> = pattern.components().collect();
     let mut found = Vec::new();
@@ -55,7 +55,7 @@ fn walk(
         return Ok(());
     }
     for (entry, is_directory) in entries(&base)? {
-        // Hidden files are named outright, or not at all.
+        // Hidden files match only if the pattern itself begins with a dot.
         let is_hidden = entry.starts_with('.') && !name.starts_with('.');
         let path = base.join(&entry);
         match &*name {
@@ -68,7 +68,7 @@ fn walk(
     Ok(())
 }
 
-/// The names in a directory, and which of them are directories themselves.
+/// The names in a directory, and whether each is a directory itself.
 fn entries(directory: &Path) -> io::Result<Vec<(String, bool)>> {
     let here = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let listed = match fs::read_dir(here) {
@@ -80,7 +80,7 @@ fn entries(directory: &Path) -> io::Result<Vec<(String, bool)>> {
     let mut names = Vec::new();
     for entry in listed {
         let entry = entry?;
-        // A name that is no text cannot be matched by one that was typed.
+        // A name that is not UTF-8 cannot match a typed pattern.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let is_directory = entry.file_type().is_ok_and(|it| it.is_dir());
         names.push((name, is_directory));
@@ -88,8 +88,8 @@ fn entries(directory: &Path) -> io::Result<Vec<(String, bool)>> {
     Ok(names)
 }
 
-/// Whether a name fits a pattern. Goes back only to the last star, so it takes no longer than the two
-/// lengths multiplied.
+/// Whether a name matches a pattern. It backtracks only to the last star, so the time is at most
+/// the product of the two lengths.
 fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -112,14 +112,14 @@ fn matches(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|it| *it == '*')
 }
 
-/// Where the pattern goes on if what stands at `at` fits one character.
+/// Matches one character against the pattern at `at`. Returns where the pattern continues.
 fn one(pattern: &[char], at: usize, ch: char) -> Option<usize> {
     match pattern.get(at)? {
         '?' => Some(at + 1),
         '[' => {
             let is_not = matches!(pattern.get(at + 1), Some('!' | '^'));
             let first = at + 1 + usize::from(is_not);
-            // A bracket that stands first is one of the characters.
+            // A closing bracket in first place is one of the characters.
             let after = pattern.get(first + 1..).unwrap_or_default();
             let end = after.iter().position(|it| *it == ']');
             let Some(end) = end.map(|it| first + 1 + it) else {

@@ -1,70 +1,65 @@
-//! Runs a check: a shell command under the guardian, of which the end, the digest of the output and
-//! its last lines are kept.
+//! Runs a check: a shell command under the guardian. Keeps its exit status, the digest of its
+//! output and the last lines of its output.
 //!
-//! Whether it may run is decided elsewhere, before anything here is called.
+//! The caller decides first whether the check may run.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
 use punchlist_sched::process::{Command, Exit, Processes};
-use tokio::runtime::Runtime;
 
 use super::evidence::Sum;
 use crate::fail::Fail;
 
-/// How much of the end of the output is kept for a person to read.
+/// How many bytes at the end of the output are kept for people to read.
 const KEPT: usize = 16 * 1024;
 
-/// Runs checks, one after the other.
+/// Runs checks. Needs a tokio runtime with time and I/O.
 pub struct Checker {
-    runtime: Runtime,
     processes: Processes,
     environment: Vec<(OsString, OsString)>,
 }
 
-/// What came of a check.
+/// The result of a check.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended; `None` if it took too long and was ended.
+    /// The exit status; `None` if the check timed out.
     pub exit: Option<Exit>,
-    /// SHA-256 of all that it said.
+    /// SHA-256 of the whole output.
     pub digest: String,
-    /// The last lines of that.
+    /// The last lines of the output.
     pub said: String,
 }
 
 impl Ran {
-    /// The exit code, if it ended by itself.
+    /// The exit code, if the command ended by itself.
     pub fn code(&self) -> Option<i32> {
         self.exit.and_then(|exit| exit.code)
     }
 
-    /// Whether it ended by itself with exit code 0.
+    /// Whether the command ended by itself with exit code 0.
     pub fn passed(&self) -> bool {
         self.code() == Some(0)
     }
 
-    /// How it ended, in words.
+    /// The exit status in words.
     pub fn words(&self) -> String {
-        self.exit.map_or_else(|| "it took too long".to_owned(), |exit| exit.to_string())
+        self.exit.map_or_else(|| "timed out".to_owned(), |exit| exit.to_string())
     }
 }
 
 impl Checker {
-    /// Checks run below a guardian, a second process of this program, with these variables.
+    /// Checks run under a guardian, a second process of this program, with these environment
+    /// variables.
     pub fn new(environment: Vec<(OsString, OsString)>) -> Result<Self, Fail> {
-        let cannot = |why: String| Fail::ours(format!("checks cannot be run: {why}"));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|why| cannot(why.to_string()))?;
-        let processes = Processes::guarded().map_err(|why| cannot(why.to_string()))?;
-        Ok(Self { runtime, processes, environment })
+        let processes = Processes::guarded()
+            .map_err(|why| Fail::ours(format!("checks cannot be run: {why}")))?;
+        Ok(Self { processes, environment })
     }
 
-    /// Runs one to its end.
-    pub fn run(
+    /// Runs a command until it ends.
+    pub async fn run(
         &self,
         command: &str,
         directory: &Path,
@@ -77,36 +72,33 @@ impl Checker {
         }
         let mut sum = Sum::default();
         let mut said = Vec::new();
-        let exit = self.runtime.block_on(async {
-            let running = self.processes.spawn(started).await?;
-            let finish = running.finish(|_, bytes| {
-                sum.add(bytes);
-                said.extend_from_slice(bytes);
-                if said.len() > 2 * KEPT {
-                    said.drain(..said.len() - KEPT);
-                }
-            });
-            match seconds {
-                None => finish.await.map(Some),
-                Some(seconds) => {
-                    let limit = Duration::from_secs(u64::from(seconds));
-                    // Dropped, it is ended with all that came of it.
-                    tokio::time::timeout(limit, finish)
-                        .await
-                        .map_or(Ok(None), |exit| exit.map(Some))
-                }
+        let failed = |why| {
+            Fail::ours(format!("the check could not be run in {}: {why}", directory.display()))
+        };
+        let running = self.processes.spawn(started).await.map_err(failed)?;
+        let finish = running.finish(|_, bytes| {
+            sum.add(bytes);
+            said.extend_from_slice(bytes);
+            if said.len() > 2 * KEPT {
+                said.drain(..said.len() - KEPT);
             }
         });
-        let exit = exit.map_err(|why| {
-            Fail::ours(format!("the check could not be run in {}: {why}", directory.display()))
-        })?;
+        let exit = match seconds {
+            None => finish.await.map(Some),
+            Some(seconds) => {
+                let limit = Duration::from_secs(u64::from(seconds));
+                // Dropping the future ends the command and all its child processes.
+                tokio::time::timeout(limit, finish).await.map_or(Ok(None), |exit| exit.map(Some))
+            }
+        };
+        let exit = exit.map_err(failed)?;
         let from = said.len().saturating_sub(KEPT);
         let said = String::from_utf8_lossy(&said[from..]).into_owned();
         Ok(Ran { exit, digest: sum.digits(), said })
     }
 
-    /// Waits until nothing of what was started is left.
-    pub fn close(self) {
-        self.runtime.block_on(self.processes.close());
+    /// Waits until all processes that were started have ended.
+    pub async fn close(self) {
+        self.processes.close().await;
     }
 }

@@ -1,5 +1,5 @@
-//! Where a session's context begins: its own open list is put back, and what ended sessions left is
-//! offered as a count.
+//! The start of a session's context: the model gets its own open list again, and an offer with the
+//! count of items that ended sessions left open.
 
 use punchlist_formats::hook::{Answer, Source};
 use punchlist_model::guard::{Input as Guard, Turn};
@@ -11,7 +11,7 @@ use crate::session::left_open;
 
 impl Exchange<'_> {
     pub(crate) async fn begins(&self, source: Source) -> Result<Answer, Error> {
-        // One that was started to plan may be told to go on later, which it says itself.
+        // An agent that was started in plan mode may leave it later. It then reports that itself.
         if self.session.memory.planning != self.given.agent.planning {
             self.remember(|memory| memory.planning = self.given.agent.planning).await?;
         }
@@ -30,7 +30,8 @@ impl Exchange<'_> {
         self.remind(plan.as_ref(), &[Input::Boundary { at, open, others }]).await
     }
 
-    /// The conversation was compacted, and nothing can be said just now: it is owed.
+    /// The conversation was compacted and nothing can be sent now. The list is sent with the next
+    /// event.
     pub(crate) async fn compacted(&self) -> Result<Answer, Error> {
         let open = self.whole("").await?.map_or(0, |plan| plan.open);
         if open > 0 && self.sub_agent.is_empty() {
@@ -39,7 +40,7 @@ impl Exchange<'_> {
         Ok(Answer::Nothing)
     }
 
-    /// What sessions that ended left open here.
+    /// What ended sessions of this project left open.
     async fn others(&self) -> Result<Others, Error> {
         let own = self.attached("").await?;
         let left = left_open(
@@ -56,20 +57,21 @@ impl Exchange<'_> {
         })
     }
 
-    /// What the user said, if it is news and the session's plan, which is yet to be made, is to be called
-    /// after it.
-    async fn title<'a>(&self, said: Option<&'a str>) -> Result<Option<&'a str>, Error> {
-        let news = said.filter(|it| self.session.memory.prompt.as_deref() != Some(it));
-        if news.is_none() || !self.sub_agent.is_empty() || self.attached("").await?.is_some() {
+    /// The title for the session's plan: the user's prompt, if it is new and the plan does not
+    /// exist yet.
+    async fn title<'a>(&self, prompt: Option<&'a str>) -> Result<Option<&'a str>, Error> {
+        let new_prompt = prompt.filter(|it| self.session.memory.prompt.as_deref() != Some(it));
+        if new_prompt.is_none() || !self.sub_agent.is_empty() || self.attached("").await?.is_some()
+        {
             return Ok(None);
         }
-        Ok(news)
+        Ok(new_prompt)
     }
 
-    /// The user said something: the governor counts afresh, what is owed is said, and what was said
-    /// before is held against the turn that begins.
-    pub(crate) async fn prompt(&self, said: Option<&str>) -> Result<Answer, Error> {
-        let title = self.title(said).await?;
+    /// The user sent a prompt: the governor starts to count again, overdue reminders are sent, and
+    /// earlier reminders are measured against the new turn.
+    pub(crate) async fn prompt(&self, prompt: Option<&str>) -> Result<Answer, Error> {
+        let title = self.title(prompt).await?;
         if self.session.memory.turn != Turn::Fresh || title.is_some() {
             self.remember(|memory| {
                 let (next, _) = std::mem::take(&mut memory.turn).step(Guard::Prompt);
@@ -80,8 +82,8 @@ impl Exchange<'_> {
             })
             .await?;
         }
-        // Mostly nothing is, and then nobody need look at the list; but a session that shall work on a plan
-        // with a name comes to it here.
+        // Usually no reminder is overdue, and then the list need not be read. But a session with a
+        // named plan is attached to it here.
         if !self.session.memory.watch.heeds_prompts() && self.given.plan.name.is_none() {
             return Ok(Answer::Nothing);
         }

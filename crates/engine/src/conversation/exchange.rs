@@ -1,4 +1,4 @@
-//! One event of a conversation: what is known around it, and what is written down of its session.
+//! One event of a conversation: what the answer depends on, and what is stored about the session.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,46 +13,46 @@ use punchlist_model::{Ctx, IdSource, Limits, Mode, PlanId, Process, Timestamp};
 
 use crate::session::{Seen, record, update_from, write};
 
-/// What [`Memory::written_with`] says where the agent's tasks were the last to write.
+/// The value of [`Memory::written_with`] if the list was last written with the agent's task tools.
 pub const TASKS: &str = "tasks";
-/// The same for its whole lists.
+/// The value for the agent's whole-list tool.
 pub const TODOWRITE: &str = "todowrite";
-/// The same for Codex's whole lists.
+/// The value for Codex's whole-list tool.
 pub const UPDATE_PLAN: &str = "update_plan";
-/// The same for Gemini CLI's whole lists.
+/// The value for Gemini CLI's whole-list tool.
 pub const WRITE_TODOS: &str = "write_todos";
-/// The same for Gemini CLI's tasks.
+/// The value for Gemini CLI's task tools.
 pub const TRACKER: &str = "tracker";
-/// The same for the tools of our server.
+/// The value for the tools of our MCP server.
 pub const TURN: &str = "turn";
 
-/// The same for somebody who watched the session from outside.
+/// The value for a list that was recorded by watching the session from outside.
 pub const WATCHED: &str = "watched";
 
-/// Everything that an answer depends on besides the event and the store.
+/// Everything that an answer depends on, besides the event and the store.
 pub struct Given<'a> {
-    /// When it happens, and where.
+    /// When and where the event happens.
     pub moment: Moment<'a>,
     /// The agent.
     pub agent: AgentFacts<'a>,
-    /// Which plan is meant.
+    /// The plan that the conversation works on.
     pub plan: PlanFacts<'a>,
-    /// What the user has set.
+    /// The user's settings.
     pub settings: Settings<'a>,
-    /// A task as the agent itself keeps it, by the id of its list and its own.
+    /// Reads a task from the agent's own files, by the id of its list and its own id.
     pub task: &'a (dyn Fn(&str, &str) -> Option<Task> + Sync),
-    /// How our program is called in the agent's shell.
+    /// The command with which the agent's shell calls our program.
     pub program: &'a (dyn Fn() -> String + Sync),
-    /// This version, for whoever asks.
+    /// The version of this program.
     pub version: &'a str,
 }
 
-/// When an event happens, and where.
+/// When and where an event happens.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
     /// The time.
     pub now: Timestamp,
-    /// Where ids of new items come from.
+    /// The source of ids for new items.
     pub ids: IdSource,
     /// This machine's name.
     pub host: &'a str,
@@ -61,19 +61,19 @@ pub struct Moment<'a> {
 /// What is known of the agent.
 #[derive(Clone, Debug)]
 pub struct AgentFacts<'a> {
-    /// The agent whose event it is: `claude`, `codex`, `gemini`, or another that somebody watches.
+    /// The agent's name: `claude`, `codex`, `gemini`, or another agent that is watched.
     pub name: &'a str,
     /// Whether the agent has the tools of our server.
     pub has_server: bool,
-    /// The tools of the caller's own loop, which has no server between; `None` for a hook.
+    /// The tools of a program that runs the model itself, without our server; `None` for a hook.
     pub tools: Option<&'static Tools>,
     /// The agent's process.
     pub process: Option<Process>,
-    /// Whether somebody sits before it.
+    /// Whether the session is interactive, if known.
     pub interactive: Option<bool>,
-    /// The agent was started to plan only.
+    /// Whether the agent was started in plan mode.
     pub planning: bool,
-    /// The list that the agent keeps its tasks in, if it is not named after the session.
+    /// The list that holds the agent's tasks, if it is not named after the session.
     pub task_list: Option<&'a str>,
 }
 
@@ -82,22 +82,22 @@ pub struct AgentFacts<'a> {
 pub struct PlanFacts<'a> {
     /// The project of the event's directory.
     pub project: &'a str,
-    /// The plan that the session shall work on instead of one of its own.
+    /// The name of the plan that the session works on instead of its own plan.
     pub name: Option<&'a str>,
-    /// The id of a plan that has to be made under a name.
+    /// The id for a new plan, if one has to be created.
     pub new_id: PlanId,
 }
 
-/// What the user has set.
+/// The user's settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings<'a> {
-    /// How often a stop may be refused, where the user said so.
+    /// The gate setting, if the user set one.
     pub gate: Option<Gate>,
-    /// When to remind.
+    /// When reminders are given.
     pub reminders: &'a Policy,
-    /// In what the model is told something.
+    /// The tag around texts for the model.
     pub tag: &'a Tag,
-    /// How much of anything.
+    /// Limits on sizes and counts.
     pub limits: Limits,
 }
 
@@ -106,71 +106,71 @@ pub(crate) struct Exchange<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) given: &'a Given<'a>,
     pub(crate) session: Session,
-    /// That it was seen is yet to be written down.
-    pub(crate) news: Option<News>,
-    /// The sub-agent that it happened in, or empty.
+    /// That the session was seen, if this is not stored yet.
+    pub(crate) sighting: Option<Sighting>,
+    /// The sub-agent of the event, or empty.
     pub(crate) sub_agent: &'a str,
 }
 
-/// What is yet to be written down of a session. It is written along with what the event comes to, if
-/// that is written: each write waits for the disk.
-pub(crate) struct News {
+/// A sighting of a session that is not stored yet. It is stored together with the result of the
+/// event, because each write to the database waits for the disk.
+pub(crate) struct Sighting {
     pub(crate) seen: Seen,
     pub(crate) written: AtomicBool,
 }
 
 impl Exchange<'_> {
-    /// Writes down that the session was seen, unless that was written along with something else.
-    pub(crate) async fn tell_news(&self) -> Result<(), Error> {
-        if let Some(news) = self.unwritten() {
-            write(self.store, &news.seen, self.session.clone()).await?;
+    /// Stores that the session was seen, unless another write stored it already.
+    pub(crate) async fn store_sighting(&self) -> Result<(), Error> {
+        if let Some(sighting) = self.unstored_sighting() {
+            write(self.store, &sighting.seen, self.session.clone()).await?;
         }
         Ok(())
     }
 
-    /// What is yet to be written down of the session.
-    pub(crate) fn unwritten(&self) -> Option<&News> {
-        self.news.as_ref().filter(|it| !it.written.load(Ordering::Relaxed))
+    /// The sighting of the session, if it is not stored yet.
+    pub(crate) fn unstored_sighting(&self) -> Option<&Sighting> {
+        self.sighting.as_ref().filter(|it| !it.written.load(Ordering::Relaxed))
     }
 
-    /// Notes that it is written.
-    pub(crate) fn has_told(&self) {
-        if let Some(news) = &self.news {
-            news.written.store(true, Ordering::Relaxed);
+    /// Notes that the sighting is stored.
+    pub(crate) fn mark_stored(&self) {
+        if let Some(sighting) = &self.sighting {
+            sighting.written.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Changes what is remembered of the session.
+    /// Changes the session's memory.
     pub(crate) async fn remember<T: Default>(
         &self,
         step: impl Fn(&mut Memory) -> T + Send + Sync,
     ) -> Result<T, Error> {
         let mut next = self.session.clone();
-        let came = step(&mut next.memory);
-        let news = self.unwritten();
-        if news.is_none() && next.memory == self.session.memory {
-            return Ok(came);
+        let result = step(&mut next.memory);
+        let sighting = self.unstored_sighting();
+        if sighting.is_none() && next.memory == self.session.memory {
+            return Ok(result);
         }
-        let there = match (self.store.keep(next).await?, news) {
+        let stored = match (self.store.keep(next).await?, sighting) {
             (Kept::Stored(_), _) => {
-                self.has_told();
-                return Ok(came);
+                self.mark_stored();
+                return Ok(result);
             }
-            (Kept::Stale(there), None) => there.map(|it| *it),
-            (Kept::Stale(_), Some(news)) => {
-                let session = record(self.store, news.seen.clone()).await?;
-                self.has_told();
+            (Kept::Stale(stored), None) => stored.map(|it| *it),
+            (Kept::Stale(_), Some(sighting)) => {
+                let session = record(self.store, sighting.seen.clone()).await?;
+                self.mark_stored();
                 Some(session)
             }
         };
-        // A session that vanished since it was recorded has nothing to remember.
-        let Some(there) = there else { return Ok(T::default()) };
-        let came = update_from(self.store, there, step).await?;
-        Ok(came.map(|(_, came)| came).unwrap_or_default())
+        // A session that was deleted since it was recorded has no memory.
+        let Some(stored) = stored else { return Ok(T::default()) };
+        let result = update_from(self.store, stored, step).await?;
+        Ok(result.map(|(_, result)| result).unwrap_or_default())
     }
 
-    /// Changes a plan, and what is remembered of the session: both at once, if nobody else writes the
-    /// session just now.
+    /// Changes a plan and the session's memory, in one write unless another process writes the
+    /// session at the same time.
     pub(crate) async fn change_and_remember(
         &self,
         plan: PlanId,
@@ -179,18 +179,18 @@ impl Exchange<'_> {
     ) -> Result<Applied, Error> {
         let mut next = self.session.clone();
         step(&mut next.memory);
-        if self.unwritten().is_none() && next.memory == self.session.memory {
+        if self.unstored_sighting().is_none() && next.memory == self.session.memory {
             return self.store.change(plan, change).await;
         }
         let (applied, kept) = self.store.change_and_keep(plan, change, next).await?;
         match kept {
-            Kept::Stored(_) => self.has_told(),
+            Kept::Stored(_) => self.mark_stored(),
             Kept::Stale(_) => self.remember(step).await?,
         }
         Ok(applied)
     }
 
-    /// What happened is recorded, not judged.
+    /// The context of a recorded change: it has already happened, so it is not refused.
     pub(crate) fn ctx(&self) -> Ctx {
         Ctx {
             now: self.given.moment.now,
@@ -206,14 +206,14 @@ impl Exchange<'_> {
         }
     }
 
-    /// How often this session's stops may be refused.
+    /// How often the gate may refuse this session's stops.
     pub(crate) fn bounds(&self, memory: &Memory) -> Option<guard::Bounds> {
         let gate = memory.gate.or(self.given.settings.gate);
         gate.unwrap_or_else(|| Gate::default_for(self.is_attended())).bounds()
     }
 
-    /// Whether somebody sits before the agent. Where nobody knows, somebody may, who is to be asked
-    /// rather than looped over.
+    /// Whether a person watches the session. If that is not known, a person may be there, and
+    /// asking that person is better than refusing again and again.
     pub(crate) fn is_attended(&self) -> bool {
         self.session.interactive.unwrap_or(true)
     }
@@ -222,8 +222,8 @@ impl Exchange<'_> {
         process::has_ended(self.given.moment.host, process)
     }
 
-    /// The agent as reminders see it. Claude Code reminds itself of its own tools, and says by itself
-    /// that it has them; the others do neither.
+    /// The agent's profile for reminders. Claude Code reminds itself of its own tools and announces
+    /// them; the other agents do neither.
     pub(crate) fn profile(&self) -> Profile {
         let writes_ours = self.session.memory.written_with.as_deref() == Some(TURN);
         Profile {
@@ -234,12 +234,12 @@ impl Exchange<'_> {
         }
     }
 
-    /// The agent, if its hooks are understood.
+    /// The agent, if its hooks are supported.
     pub(crate) fn agent(&self) -> Option<Agent> {
         Agent::named(self.given.agent.name)
     }
 
-    /// What the agent's own tool for whole lists is called in [`Memory::written_with`].
+    /// The value of [`Memory::written_with`] for the agent's own whole-list tool.
     pub(crate) fn list_tool(&self) -> &'static str {
         match self.agent() {
             Some(Agent::Claude) => TODOWRITE,
@@ -249,7 +249,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// The same for its tools for single tasks. Codex has none.
+    /// The value of [`Memory::written_with`] for the agent's own task tools. Codex has none.
     pub(crate) fn task_tools(&self) -> &'static str {
         match self.agent() {
             Some(Agent::Claude | Agent::Codex) | None => TASKS,

@@ -1,7 +1,7 @@
-//! May this turn end? The governor is asked, and what it says is done.
+//! Decides whether a turn may end: calls the governor and carries out its verdict.
 //!
-//! Its state is kept with the session before anything follows from it, so that hooks which are
-//! killed in between refuse no more often than they may.
+//! The governor's state is stored with the session before the verdict is carried out, so that hooks
+//! that are killed in between do not refuse more often than allowed.
 
 use std::collections::BTreeSet;
 
@@ -17,25 +17,25 @@ use super::Exchange;
 use super::words::Words;
 use crate::hook::mirror::item_id;
 
-/// Most sub-agents that are remembered. A session has a handful at a time.
+/// Maximum of sub-agents that a session remembers. A session usually has a handful at a time.
 const MOST_SUB_AGENTS: usize = 256;
 
-/// Tools of the agents' own that ask the user something.
+/// The agents' own tools that ask the user a question.
 const ASKING: [&str; 3] = ["AskUserQuestion", "ask_user", "request_user_input"];
 
-/// A stop that was asked for, with what it depends on beside the list.
+/// A stop that the agent requested, with what the verdict depends on besides the list.
 #[derive(Clone, Copy)]
-struct Wanted {
-    /// Why it is none that the gate looks at.
+struct StopRequest {
+    /// Why the gate lets this stop pass, if it does.
     pass: Option<Pass>,
-    /// It asks something of somebody who is not there.
+    /// Whether the agent asks a question and nobody is there to answer.
     unheard: bool,
 }
 
 impl Exchange<'_> {
-    /// Where nobody sits, a question is an answer like any other: it would end the turn with everything
-    /// open, and wait for ever.
-    fn wanted(&self, stop: &Stop, plan_mode: bool) -> Wanted {
+    /// In an unattended session a question does not let the stop pass: the turn would end with
+    /// everything open and wait for an answer for ever.
+    fn request(&self, stop: &Stop, plan_mode: bool) -> StopRequest {
         let asks = stop.asks || self.session.memory.asked && self.sub_agent.is_empty();
         let pass = if plan_mode {
             Some(Pass::PlanMode)
@@ -46,10 +46,10 @@ impl Exchange<'_> {
         } else {
             None
         };
-        Wanted { pass, unheard: asks && !self.is_attended() }
+        StopRequest { pass, unheard: asks && !self.is_attended() }
     }
 
-    /// Notes whether the last that the agent did was to ask the user by a tool.
+    /// Records whether the agent's last action was to ask the user with a tool.
     pub(crate) async fn note_asking(&self, what: &What) -> Result<(), Error> {
         let asked = match what {
             What::Turn(called) => called.iter().any(|it| ASKING.contains(&it.tool.as_str())),
@@ -73,7 +73,7 @@ impl Exchange<'_> {
 
     pub(crate) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
         let Some(plan) = self.whole("").await? else {
-            self.remember(|memory| self.is_over(memory)).await?;
+            self.remember(|memory| self.turn_ended(memory)).await?;
             return Ok(Answer::Nothing);
         };
         let plan_mode = plan_mode || self.session.memory.planning;
@@ -81,16 +81,17 @@ impl Exchange<'_> {
             let (next, verdict) = step(std::mem::take(&mut memory.turn));
             memory.turn = next;
             if verdict.ends() {
-                self.is_over(memory);
+                self.turn_ended(memory);
             }
             verdict
         };
-        let wanted = self.wanted(stop, plan_mode);
-        let verdict = self.judge(&plan, &Scope::All, wanted.pass, turn).await?;
-        self.act(&plan, &verdict, wanted).await
+        let request = self.request(stop, plan_mode);
+        let verdict = self.judge(&plan, &Scope::All, request.pass, turn).await?;
+        self.act(&plan, &verdict, request).await
     }
 
-    /// A sub-agent answers for its own list, else for what it made or claimed on the session's.
+    /// A sub-agent answers for its own list; without one, for the items on the session's list that
+    /// it added or claimed.
     pub(crate) async fn sub_stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
         if self.sub_agent.is_empty() {
             return Ok(Answer::Nothing);
@@ -109,26 +110,26 @@ impl Exchange<'_> {
             let mut sub = memory.sub_agents.remove(&name).unwrap_or_default();
             let (next, verdict) = step(sub.turn);
             sub.turn = next;
-            // One that ended and has nothing of its own on the session's list is done with.
+            // A sub-agent that ended and has no items on the session's list can be forgotten.
             if !(verdict.ends() && sub.own.is_empty()) {
                 memory.sub_agents.insert(name.clone(), sub);
             }
             verdict
         };
-        let wanted = self.wanted(stop, plan_mode);
-        let verdict = self.judge(&plan, &scope, wanted.pass, turn).await?;
+        let request = self.request(stop, plan_mode);
+        let verdict = self.judge(&plan, &scope, request.pass, turn).await?;
         match (&scope, &verdict) {
-            // What it leaves behind on the session's list is not parked: whoever it works for has
-            // not been asked yet, and answers for it.
+            // The sub-agent's open items on the session's list are not parked: the agent that it
+            // works for has not been asked yet and answers for them.
             (Scope::Own(_), Verdict::LetGo { .. }) => Ok(Answer::Nothing),
             (
                 Scope::All | Scope::Own(_),
                 Verdict::Noted | Verdict::End(_) | Verdict::Refuse { .. } | Verdict::LetGo { .. },
-            ) => self.act(&plan, &verdict, wanted).await,
+            ) => self.act(&plan, &verdict, request).await,
         }
     }
 
-    /// The agent went into plan mode, or out of it.
+    /// The agent entered or left plan mode.
     pub(crate) async fn planning(&self, planning: bool) -> Result<Answer, Error> {
         self.remember(|memory| memory.planning = planning).await?;
         Ok(Answer::Nothing)
@@ -147,7 +148,7 @@ impl Exchange<'_> {
         Ok(Answer::Nothing)
     }
 
-    /// Steps the governor that `turn` finds, and keeps it.
+    /// Runs one step of the governor that `turn` selects, and stores its state.
     async fn judge(
         &self,
         plan: &Plan,
@@ -160,16 +161,16 @@ impl Exchange<'_> {
         let asking = Asking { worker: &worker, now: self.given.moment.now, gone: &gone, scope };
         let items = outlook(plan, &asking);
         let aim = !self.missing(plan).is_empty() && *scope == Scope::All;
-        // Of a list as it stands it is said once: an agent that has looked may stop.
-        let stands = (plan.id, plan.revision);
+        // Report an unmet goal once per revision: after that the agent may stop.
+        let revision = (plan.id, plan.revision);
         let verdict = self
             .remember(|memory| {
-                let aim = aim && memory.held_against != Some(stands);
+                let aim = aim && memory.held_against != Some(revision);
                 let wish = Wish { items: items.clone(), bounds: self.bounds(memory), pass, aim };
                 let step = |turn: Turn| turn.step(Input::Stop(wish.clone()));
                 let verdict = turn(memory, &step);
                 if matches!(&verdict, Verdict::Refuse { open, .. } if open.is_empty()) {
-                    memory.held_against = Some(stands);
+                    memory.held_against = Some(revision);
                 }
                 Some(verdict)
             })
@@ -177,10 +178,9 @@ impl Exchange<'_> {
         Ok(verdict.unwrap_or(Verdict::Noted))
     }
 
-    /// What the agent can do about a goal that a settled list has not reached; nothing once the goal has
-    /// cost what it may.
+    /// What the agent can still do for an unreached goal; nothing if the goal's budget is spent.
     fn missing(&self, plan: &Plan) -> Vec<Missing> {
-        // Hooks look at no files: what is stale is for `verify` to find.
+        // Hooks read no files. `verify` finds stale evidence.
         match plan.reached(&BTreeSet::new()) {
             Some(Reached::No(missing)) if !plan.is_over_budget(self.given.moment.now) => {
                 missing.into_iter().filter(|it| it.is_for_agents()).collect()
@@ -189,16 +189,21 @@ impl Exchange<'_> {
         }
     }
 
-    async fn act(&self, plan: &Plan, verdict: &Verdict, wanted: Wanted) -> Result<Answer, Error> {
+    async fn act(
+        &self,
+        plan: &Plan,
+        verdict: &Verdict,
+        request: StopRequest,
+    ) -> Result<Answer, Error> {
         if let Some(op) = verdict.op() {
             self.store.change(plan.id, Change::new(vec![op], self.ctx())).await?;
         }
         Ok(match verdict {
             Verdict::Refuse { open, refusal } => {
                 let words = self.words(plan);
-                // Whoever was refused once and has not settled it may need somebody.
-                let park = (*refusal > 1 || wanted.unheard).then(|| self.park(&words));
-                let also = Also { unheard: wanted.unheard, park: park.as_deref() };
+                // An agent that was refused before and made no progress may need a person.
+                let park = (*refusal > 1 || request.unheard).then(|| self.park(&words));
+                let also = Also { unheard: request.unheard, park: park.as_deref() };
                 Answer::Refuse(if open.is_empty() {
                     prompt::goal_refusal(plan, &self.missing(plan), also)
                 } else {
@@ -209,8 +214,9 @@ impl Exchange<'_> {
         })
     }
 
-    /// How what needs a person is put aside: with the tools that wrote the list, else with ours, else by a
-    /// verb in the agent's shell. Only the first know the items by the names that the agent has for them.
+    /// How the agent sets an item aside that needs a person: with the tools that wrote the list,
+    /// else with our tools, else with a verb in its shell. Only the first know the items by the
+    /// agent's own ids.
     fn park(&self, words: &Words) -> String {
         let ours = self.server();
         match (words.tools().park, ours.park) {
@@ -225,9 +231,9 @@ impl Exchange<'_> {
         }
     }
 
-    /// A task is about to be completed. Where its plan demands a check that it lacks, it is not yet:
-    /// the agent's own list would say otherwise than ours. An approval is a person's to give, and
-    /// the item waits for it.
+    /// A task is about to be completed. It is refused if the plan demands a check that has not
+    /// passed, because the agent's own list and the plan would differ. An approval can only come
+    /// from a person, so an item that needs one is not refused; it waits.
     pub(crate) async fn completing(&self, task: &Task) -> Result<Answer, Error> {
         if self.bounds(&self.session.memory).is_none() {
             return Ok(Answer::Nothing);
@@ -248,7 +254,7 @@ impl Exchange<'_> {
     }
 }
 
-/// What is remembered of a sub-agent, made if it is new; never more than a bounded number.
+/// The memory of a sub-agent, created if it is new. The number of sub-agents is bounded.
 pub(crate) fn sub_agent<'m>(memory: &'m mut Memory, name: &str) -> &'m mut SubAgent {
     if !memory.sub_agents.contains_key(name) && memory.sub_agents.len() >= MOST_SUB_AGENTS {
         memory.sub_agents.pop_first();

@@ -1,4 +1,5 @@
-//! Reminders: the policy says which, the words are made, and the ledger is told what they cost.
+//! Reminders: the policy decides which are due, then the texts are created and their cost is
+//! recorded.
 
 use std::collections::BTreeSet;
 
@@ -13,23 +14,23 @@ use punchlist_model::{Event, Number, Plan};
 
 use super::{Exchange, TASKS, TODOWRITE, TURN};
 
-/// Tools of ours that only read.
+/// Our tools that only read.
 const READS: [&str; 1] = ["list_todo"];
 
-/// Most of what others did that is looked through: a nag names items, not a history.
+/// Maximum of journal entries by others that are read. A nag names items, not a history.
 const MOST_ENTRIES: u32 = 100;
 
 impl Exchange<'_> {
-    /// A model turn is over. Claude Code reminds itself of its own tools, so there this counts only
-    /// where the list is written with ours.
+    /// A model turn has ended. Claude Code reminds itself of its own tools, so with Claude Code
+    /// turns count only if the list is written with our tools.
     pub(crate) async fn turn(&self, called: &[Called]) -> Result<Answer, Error> {
         if !self.sub_agent.is_empty() {
-            self.took(called).await?;
+            self.note_taken(called).await?;
             return Ok(Answer::Nothing);
         }
         let is_claude = self.agent() == Some(Agent::Claude);
         if is_claude && self.session.memory.written_with.as_deref() != Some(TURN) {
-            self.lost(called).await?;
+            self.note_lost_tools(called).await?;
             return Ok(Answer::Nothing);
         }
         let ours = |it: &Called| it.ours.as_deref().map(|name| READS.contains(&name));
@@ -39,7 +40,7 @@ impl Exchange<'_> {
         self.turn_over(called.iter().any(|it| it.ours.is_none())).await
     }
 
-    /// A model turn is over in which the list was not changed; `worked` says whether other tools
+    /// A model turn has ended in which the list was not changed. `worked` says whether other tools
     /// were called.
     pub(crate) async fn turn_over(&self, worked: bool) -> Result<Answer, Error> {
         let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
@@ -50,16 +51,16 @@ impl Exchange<'_> {
         let open = u32::try_from(holding(&plan, &asking).len()).unwrap_or(u32::MAX);
         let others = Input::ChangedByOthers(self.unseen(&plan).await?);
         let mut inputs = vec![others, Input::Turn { worked, open }];
-        // What is owed since a compaction in mid-turn need not wait for the user's next word.
+        // A boundary reminder that is overdue since a compaction need not wait for the next prompt.
         if self.agent() != Some(Agent::Claude) {
             inputs.insert(0, Input::Listens { open: plan.open });
         }
         self.remind(Some(&plan), &inputs).await
     }
 
-    /// The tools that wrote the list may be gone: another model, or another version of the agent, has
-    /// none of its own. From then on it is spoken to of ours.
-    async fn lost(&self, called: &[Called]) -> Result<(), Error> {
+    /// Checks whether the agent still has the tools that wrote the list. Another model or version
+    /// may lack them; from then on reminders name our tools.
+    async fn note_lost_tools(&self, called: &[Called]) -> Result<(), Error> {
         let family = |tool: &str| match tool {
             "TodoWrite" => Some(TODOWRITE),
             "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => Some(TASKS),
@@ -88,39 +89,40 @@ impl Exchange<'_> {
         Ok(others.flat_map(|it| &it.events).filter_map(Event::number).collect())
     }
 
-    /// Tells the policy what happened, in that order, and says what it wants said.
+    /// Gives the inputs to the reminder policy, in this order, and returns the texts of the due
+    /// reminders.
     pub(crate) async fn remind(
         &self,
         plan: Option<&Plan>,
         inputs: &[Input],
     ) -> Result<Answer, Error> {
         let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
-        let said = self
+        let texts = self
             .remember(|memory| {
-                let mut said = Vec::new();
+                let mut texts = Vec::new();
                 let steps = inputs.iter().cloned();
                 let due: Vec<Reminder> = steps
                     .flat_map(|input| memory.watch.step(policy, self.profile(), input, now))
                     .collect();
                 for reminder in due {
-                    if let Some(text) = self.say(plan, &reminder) {
+                    if let Some(text) = self.text_of(plan, &reminder) {
                         memory.watch.gave(reminder.kind(), &text, now);
-                        said.push(text);
+                        texts.push(text);
                     }
                 }
-                said.join("\n")
+                texts.join("\n")
             })
             .await?;
-        Ok(if said.is_empty() { Answer::Nothing } else { Answer::Context(said) })
+        Ok(if texts.is_empty() { Answer::Nothing } else { Answer::Context(texts) })
     }
 
-    /// The agent's turn is over: what was said for it is judged.
-    pub(crate) fn is_over(&self, memory: &mut Memory) {
+    /// The agent's turn is over: the policy measures whether its reminders had an effect.
+    pub(crate) fn turn_ended(&self, memory: &mut Memory) {
         let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
         memory.watch.step(policy, self.profile(), Input::Stopped, now);
     }
 
-    fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
+    fn text_of(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
         let tag = self.given.settings.tag;
         match (reminder, plan) {
             (Reminder::Initial, _) => Some(prompt::initial(self.server(), tag)),

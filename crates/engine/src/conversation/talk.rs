@@ -1,8 +1,9 @@
-//! A conversation that a program has with a model of its own.
+//! A conversation between a program and a model that it runs itself.
 //!
-//! The order of calls: [`Conversation::prompted`] when the user said something, then for each answer
-//! of the model [`Conversation::call`] for its tool calls and [`Conversation::turn_ended`], and
-//! [`Conversation::may_end`] once it calls no more tools. What they give back goes to the model.
+//! The order of calls: [`Conversation::prompted`] for each user prompt; then, for each answer of
+//! the model, [`Conversation::call`] for its tool calls and [`Conversation::turn_ended`]; and
+//! [`Conversation::may_end`] once the model calls no more tools. The program gives the returned
+//! texts to the model.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use punchlist_formats::prompt::{Tag, Tools, prompt_section};
 use punchlist_model::remind::Policy;
 use punchlist_model::session::{Session, SessionKey};
 use punchlist_model::store::{Change, Error};
-use punchlist_model::{Actor, Ctx, Holder, Mode, PlanId};
+use punchlist_model::{Ctx, PlanId};
 use serde_json::Value;
 
 use super::{AgentFacts, Exchange, Given, Moment, PlanFacts, Settings};
@@ -22,27 +23,27 @@ use crate::session::{self, Seen};
 use crate::tool_service::{self, Caller};
 use crate::{System, around};
 
-/// May the turn end?
+/// Whether the turn may end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
-    /// It may. What is left open stays on the plan.
+    /// The turn may end. Open items stay on the plan.
     Allowed,
-    /// Not yet: this is for the model. It is refused a bounded number of times.
+    /// The turn may not end yet. The text is for the model. The number of refusals is bounded.
     Refused(String),
 }
 
-/// What a tool call came to.
+/// The result of a tool call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CallResult {
-    /// What the model reads.
+    /// The text for the model.
     pub text: String,
-    /// The same as JSON, where the tool has a schema for its result.
+    /// The result as JSON, if the tool has an output schema.
     pub structured: Option<Value>,
-    /// Whether it says that the call failed.
+    /// Whether the call failed.
     pub is_error: bool,
     /// Whether the plan was changed.
     pub changed: bool,
-    /// The list as it stands, for models that are shown it after each change.
+    /// The current list, for models that are shown it after each change.
     pub after: Option<String>,
 }
 
@@ -54,13 +55,13 @@ pub struct Conversation {
     dialect: Dialect,
     surface: Surface,
     is_attended: bool,
-    /// Whether this process has told that the conversation begins.
+    /// Whether this process has reported the start of the conversation.
     has_begun: Arc<AtomicBool>,
 }
 
 impl Engine {
-    /// A conversation with a model that sees the plan through this dialect. Whoever uses the same
-    /// key later goes on with the same plan. Nobody is taken to sit before it; see
+    /// A conversation with a model that uses the plan through this dialect. The same key later
+    /// continues with the same plan. The conversation is unattended; see
     /// [`Conversation::attended`].
     pub fn conversation(&self, key: SessionKey, dialect: Dialect) -> Conversation {
         Conversation {
@@ -75,29 +76,33 @@ impl Engine {
 }
 
 impl Conversation {
-    /// The same with a person who reads along: a stop is refused once only, and an answer that asks
-    /// the person something may end the turn.
+    /// Makes the conversation attended: a person reads along. Then a stop is refused only once, and
+    /// an answer that asks the person something may end the turn.
     #[must_use]
     pub fn attended(mut self) -> Self {
         self.is_attended = true;
         self
     }
 
-    /// The tools that the model is offered; [`ToolSpec::for_api`] gives each provider's shape.
+    pub(super) fn key(&self) -> &SessionKey {
+        &self.key
+    }
+
+    /// The tools for the model; [`ToolSpec::for_api`] gives each provider's format.
     pub fn tools(&self) -> Vec<ToolSpec> {
         self.dialect.tools(self.surface)
     }
 
-    /// What the system prompt says of the plan.
+    /// The section on the plan for the system prompt.
     pub fn system(&self) -> &'static str {
         prompt_section(self.dialect, self.surface, true).unwrap_or_default()
     }
 
-    /// The user said something: what the model is to be told with it.
+    /// The user sent a prompt. Returns the texts to give to the model with it.
     pub async fn prompted(&self) -> Result<Vec<String>, Error> {
         let is_first = !self.has_begun.swap(true, Ordering::Relaxed);
-        let known = self.engine.inner.store.session(self.key.clone()).await?.is_some();
-        let source = if known { Source::Resume } else { Source::Startup };
+        let is_stored = self.engine.inner.store.session(self.key.clone()).await?.is_some();
+        let source = if is_stored { Source::Resume } else { Source::Startup };
         self.with(async |exchange| {
             let mut texts = Vec::new();
             if is_first {
@@ -109,7 +114,7 @@ impl Conversation {
         .await
     }
 
-    /// Runs a tool that the model called. What a rule refuses is a result that says so; an error
+    /// Runs a tool that the model called. A refusal by a rule is a result with that text; an error
     /// means that the store cannot be used.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Result<CallResult, Error> {
         let fields = arguments.as_object().cloned().unwrap_or_default();
@@ -125,36 +130,26 @@ impl Conversation {
         };
         let now = around.now();
         let Some(ops) = call.ops() else {
-            let told = tool_service::read(Some(&**store), &call, &caller, now).await?;
-            tool_service::note(&**store, &caller, &told).await;
-            return Ok(result(told.reply, None));
+            let outcome = tool_service::read(Some(&**store), &call, &caller, now).await?;
+            tool_service::note(&**store, &caller, &outcome).await;
+            return Ok(result(outcome.reply, None));
         };
         let name = session.actor_name("");
-        let ctx = Ctx {
-            now,
-            ids: around.ids(now)?,
-            actor: Actor::agent(name.clone()),
-            holder: Holder::named(name),
-            attempt: None,
-            base: None,
-            mode: Mode::Enforced,
-            limits: tool_service::limits(self.dialect, options.limits, false),
-            gone: Vec::new(),
-            anyway: false,
-        };
+        let limits = tool_service::limits(self.dialect, options.limits, false);
+        let ctx = Ctx { limits, ..Ctx::new(name, now, around.ids(now)?) };
         let gone = |plan: &_| around::gone(&**around, plan);
         let change = Change::new(ops.to_vec(), ctx.clone());
-        let told = tool_service::change(&**store, &call, &caller, change, &gone).await?;
-        tool_service::await_approval(&**store, &told, ctx).await;
-        let after = tool_service::after_change(&**store, self.dialect, &told).await;
-        if told.reply.changed {
+        let outcome = tool_service::change(&**store, &call, &caller, change, &gone).await?;
+        tool_service::await_approval(&**store, &outcome, ctx).await;
+        let after = tool_service::after_change(&**store, self.dialect, &outcome).await;
+        if outcome.reply.changed {
             session::written(&**store, &session, self.dialect, now).await;
         }
-        Ok(result(told.reply, after))
+        Ok(result(outcome.reply, after))
     }
 
-    /// The model's turn is over: what it is to be told before the next. `worked` says whether it
-    /// called tools other than the plan's.
+    /// A model turn has ended. Returns the texts to give to the model before the next one. `worked`
+    /// says whether the model called tools other than the plan's.
     pub async fn turn_ended(&self, worked: bool) -> Result<Vec<String>, Error> {
         self.with(async |exchange| Ok(context(exchange.turn_over(worked).await?))).await
     }
@@ -169,12 +164,12 @@ impl Conversation {
         })
     }
 
-    /// The model's context was compacted: its open list goes with the next prompt.
+    /// The model's context was compacted. The open list is sent with the next prompt.
     pub async fn compacted(&self) -> Result<(), Error> {
         self.with(async |exchange| exchange.compacted().await.map(drop)).await
     }
 
-    /// The session, recorded if it is news.
+    /// The session, recorded if it is new.
     async fn session(&self) -> Result<Session, Error> {
         let Inner { store, around, options } = &*self.engine.inner;
         let seen = Seen {
@@ -220,11 +215,12 @@ impl Conversation {
             program: &|| "punchlist".to_owned(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        act(&Exchange { store: &**store, given: &given, session, news: None, sub_agent: "" }).await
+        act(&Exchange { store: &**store, given: &given, session, sighting: None, sub_agent: "" })
+            .await
     }
 }
 
-/// What the model is told, if anything.
+/// The text for the model, if any.
 fn context(answer: Answer) -> Vec<String> {
     match answer {
         Answer::Context(text) | Answer::Refuse(text) => vec![text],

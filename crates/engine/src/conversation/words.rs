@@ -1,4 +1,4 @@
-//! In whose words the agent is spoken to: those of the tools that wrote the list last.
+//! Which tools the texts for an agent name: those that wrote the list last.
 
 use punchlist_formats::hook::Agent;
 use punchlist_formats::prompt::{self, Also, Names, Tag, Tools};
@@ -8,14 +8,15 @@ use punchlist_model::{Number, Plan};
 use super::{Exchange, TASKS, TODOWRITE, TRACKER, UPDATE_PLAN, WRITE_TODOS};
 use crate::hook::mirror::item_id;
 
-/// Most that the list costs when it is put back, in tokens.
+/// Maximum size of the list in a boundary reminder, in tokens.
 const BUDGET: u64 = 1500;
 
-/// The words for one plan of a session.
+/// The tool names for one plan of a session.
 pub(crate) enum Words {
-    /// The agent's own tasks, with the names that it has for them; and the tools for the others.
+    /// The agent's own task tools, with the agent's ids of the items, and the tools for all other
+    /// items.
     Tasks(&'static Tools, Names, &'static Tools),
-    /// Some other set of tools.
+    /// Another set of tools.
     Tools(&'static Tools),
 }
 
@@ -32,7 +33,7 @@ impl Words {
         }
     }
 
-    /// The words of the agent's own tool for whole lists.
+    /// The agent's own whole-list tool.
     pub(crate) fn of_list(agent: Option<Agent>) -> &'static Tools {
         match agent {
             Some(Agent::Claude) | None => &Tools::TODOWRITE,
@@ -41,7 +42,7 @@ impl Words {
         }
     }
 
-    /// Why the turn may not end yet.
+    /// The text of a refusal to end the turn.
     pub(crate) fn refusal(&self, plan: &Plan, open: &[Number], also: Also<'_>) -> String {
         match self {
             Self::Tasks(own, names, others) => {
@@ -51,7 +52,7 @@ impl Words {
         }
     }
 
-    /// The open list.
+    /// The text with the open list.
     pub(crate) fn boundary(&self, plan: &Plan, tag: &Tag) -> Option<String> {
         match self {
             Self::Tasks(own, names, others) => {
@@ -70,12 +71,13 @@ impl Words {
 }
 
 impl Exchange<'_> {
-    /// The words for a plan of this conversation.
+    /// The tool names for a plan of this conversation.
     pub(crate) fn words(&self, plan: &Plan) -> Words {
         Words::of(self.server(), &self.session, plan)
     }
 
-    /// Our tools, as the agent calls them: those of its own loop, else those of our server.
+    /// Our tools under the agent's names for them: those of the program that runs the model, else
+    /// those of our MCP server.
     pub(crate) fn server(&self) -> &'static Tools {
         self.given.agent.tools.unwrap_or_else(|| server(self.agent()))
     }
@@ -88,8 +90,8 @@ fn server(agent: Option<Agent>) -> &'static Tools {
     }
 }
 
-/// What the agent calls the items of this plan. A name from a plan that the session was attached to
-/// before is none in this one.
+/// The agent's ids of the items in this plan. Ids from a plan that the session was attached to
+/// earlier are left out.
 fn names(session: &Session, plan: &Plan) -> Names {
     let is_it = |task: &str, number: Number| {
         plan.get(number).is_some_and(|item| item.id == item_id(session, plan.id, task))

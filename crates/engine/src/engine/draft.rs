@@ -1,10 +1,11 @@
-//! New items, as a program writes them down before they are on a plan.
+//! New items, before they are added to a plan.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use punchlist_model::{Check, ItemRef, NewItem, Number, Op, Origin};
 
-/// Tells drafts apart, so that one can name another before either has a number.
+/// The next token. Tokens identify drafts, so that one can refer to another before either has a
+/// number.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// A new item with this title.
@@ -23,50 +24,50 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Ready only once this one, which is added with it or before, is completed.
+    /// Makes the item depend on another draft, which is added in the same call.
     #[must_use]
     pub fn after(mut self, other: &Self) -> Self {
         self.after.push(other.token);
         self
     }
 
-    /// Ready only once this item of the plan is completed.
+    /// Makes the item depend on an item of the plan.
     #[must_use]
     pub fn after_item(mut self, number: Number) -> Self {
         self.item.depends_on.push(ItemRef::Number(number));
         self
     }
 
-    /// A part of this one, which is added with it.
+    /// Makes the item a sub-item of another draft, which is added in the same call.
     #[must_use]
     pub fn under(mut self, other: &Self) -> Self {
         self.under = Some(other.token);
         self
     }
 
-    /// What a worker must know.
+    /// What a worker needs to know.
     #[must_use]
     pub fn context(mut self, text: impl Into<String>) -> Self {
         self.item.context = text.into();
         self
     }
 
-    /// How it is known that it is done.
+    /// The completion criteria.
     #[must_use]
     pub fn criteria(mut self, text: impl Into<String>) -> Self {
         self.item.completion_criteria = text.into();
         self
     }
 
-    /// 0 comes first.
+    /// The priority. 0 comes first.
     #[must_use]
     pub fn priority(mut self, priority: u32) -> Self {
         self.item.priority = Some(priority);
         self
     }
 
-    /// The command that must succeed before it counts as done. The program vouches for it: it is
-    /// trusted like a person's.
+    /// The command that must succeed before the item counts as done. The program vouches for it: it
+    /// is trusted like a person's command.
     #[must_use]
     pub fn check(mut self, command: impl Into<String>) -> Self {
         let (command, covers) = (command.into(), Vec::new());
@@ -75,8 +76,8 @@ impl Draft {
     }
 }
 
-/// The steps that add these drafts. A draft that names one that is not among them is an error:
-/// its title.
+/// The operations that add these drafts. If a draft refers to one that is not among them, the error
+/// is its title.
 pub(super) fn ops(drafts: &[Draft]) -> Result<Vec<Op>, String> {
     let place = |token: &u64| {
         let at = drafts.iter().position(|it| it.token == *token)?;

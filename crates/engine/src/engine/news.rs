@@ -1,4 +1,4 @@
-//! What happens to a plan, as it happens.
+//! A stream of a plan's changes as they happen.
 
 use std::future::poll_fn;
 
@@ -9,7 +9,7 @@ use punchlist_model::store::{Entry, Error, Following};
 
 use super::PlanHandle;
 
-/// Changes of one plan, in order and without gaps. After an error there is nothing more.
+/// Changes of one plan, in order and without gaps. The stream ends after an error.
 pub struct News {
     plan: PlanHandle,
     entries: Following,
@@ -20,17 +20,17 @@ impl News {
         Self { plan, entries }
     }
 
-    /// The next change. It waits for one; `None` if there will be none.
+    /// Waits for the next change; `None` if the stream has ended.
     pub async fn next(&mut self) -> Option<Result<Change, Error>> {
         let (_, entry) = match poll_fn(|context| self.entries.as_mut().poll_next(context)).await? {
             Ok(next) => next,
             Err(error) => return Some(Err(error)),
         };
-        Some(tell(&self.plan, entry).await)
+        Some(describe(&self.plan, entry).await)
     }
 }
 
-async fn tell(plan: &PlanHandle, entry: Entry) -> Result<Change, Error> {
+async fn describe(plan: &PlanHandle, entry: Entry) -> Result<Change, Error> {
     let plan = plan.whole().await?;
     let show = Show { reader: None, times: Times::Hidden, only: None };
     let entries = [entry];
@@ -42,13 +42,13 @@ async fn tell(plan: &PlanHandle, entry: Entry) -> Result<Change, Error> {
 /// One change.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
-    /// What the journal has of it.
+    /// The journal entry.
     pub entry: Entry,
     lines: Vec<Line>,
 }
 
 impl Change {
-    /// Who did what, in words, one line or more.
+    /// The change as text: who did what, in one or more lines.
     pub fn text(&self) -> String {
         line::to_plain(&self.lines)
     }

@@ -1,8 +1,7 @@
-//! One plan: reading it, following it, and acting on it under a name.
+//! A handle for one plan: read, follow, and act under a name.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Cursor, Entry, Error, Scope};
-use punchlist_model::{Actor, Holder, Plan, PlanId, Revision};
+use punchlist_model::{Actor, Plan, PlanId, Revision};
 
 use super::{Engine, News, Worker};
 
@@ -18,38 +17,36 @@ impl PlanHandle {
         Self { engine, id }
     }
 
-    /// Which.
+    /// The plan's id.
     pub fn id(&self) -> PlanId {
         self.id
     }
 
-    /// All of it, as it is now.
+    /// The whole plan, as it is now.
     pub async fn whole(&self) -> Result<Plan, Error> {
-        self.engine.inner.store.read(self.id, Needs::whole()).await
+        self.engine.inner.store.whole(self.id).await
     }
 
-    /// What happened to it after a revision, at most `most` entries.
+    /// The journal after a revision, at most `most` entries.
     pub async fn journal(&self, after: Revision, most: u32) -> Result<Vec<Entry>, Error> {
         self.engine.inner.store.journal(self.id, after, most).await
     }
 
-    /// Changes from now on, whoever makes them, in this process or another.
+    /// Changes from now on, by anybody, in this process or another.
     pub async fn follow(&self) -> Result<News, Error> {
         let store = &self.engine.inner.store;
         let entries = store.follow(Cursor::Now, Scope::Plan(self.id)).await?;
         Ok(News::new(self.clone(), entries))
     }
 
-    /// A worker of this name: what it does is journaled as an agent's. It may claim items, and
-    /// cannot approve anything.
+    /// A worker with this name. Its changes are recorded in the journal as an agent's. It can claim
+    /// items but not approve them.
     pub fn by(&self, name: impl Into<String>) -> Worker {
-        let name = name.into();
-        Worker::new(self.clone(), Actor::agent(name.clone()), Holder::named(name))
+        Worker::new(self.clone(), Actor::agent(name))
     }
 
-    /// A person of this name, whose word is an approval. The program vouches for it.
+    /// A person with this name, who can approve items. The program vouches that it is a person.
     pub fn by_person(&self, name: impl Into<String>) -> Worker {
-        let name = name.into();
-        Worker::new(self.clone(), Actor::person(&name), Holder::named(name))
+        Worker::new(self.clone(), Actor::person(name))
     }
 }

@@ -1,29 +1,28 @@
-//! Somebody who works on a plan: adds, claims, completes, approves.
+//! A worker on a plan: adds, claims, completes, approves.
 
+use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{
-    Actor, Attempt, Broken, Ctx, Evidence, Holder, Item, ItemRef, Level, Mode, Number, Op, Problem,
-    Refusal,
+    Actor, Attempt, Broken, Ctx, Evidence, Item, ItemRef, Level, Number, Op, Problem, Refusal,
 };
 
 use super::draft::{self, Draft};
 use super::{Inner, PlanHandle};
 use crate::around;
 
-/// Somebody who works on a plan.
+/// A worker on a plan.
 #[derive(Clone)]
 pub struct Worker {
     plan: PlanHandle,
     actor: Actor,
-    holder: Holder,
 }
 
 impl Worker {
-    pub(super) fn new(plan: PlanHandle, actor: Actor, holder: Holder) -> Self {
-        Self { plan, actor, holder }
+    pub(super) fn new(plan: PlanHandle, actor: Actor) -> Self {
+        Self { plan, actor }
     }
 
-    /// Puts items on the list, all of them or none, and gives their numbers.
+    /// Adds items, all or none, and returns their numbers.
     pub async fn add(&self, drafts: impl IntoIterator<Item = Draft>) -> Result<Vec<Number>, Error> {
         let drafts: Vec<Draft> = drafts.into_iter().collect();
         let ops = draft::ops(&drafts).map_err(|title| {
@@ -35,8 +34,8 @@ impl Worker {
         Ok(applied.items().iter().map(|item| item.number).collect())
     }
 
-    /// Claims the next ready item, or gives the one that this worker has in progress; `None` if
-    /// nothing is ready.
+    /// Claims the next ready item, or returns the item that this worker has in progress; `None` if
+    /// no item is ready.
     pub async fn next(&self) -> Result<Option<Claim>, Error> {
         let applied = self.change(vec![Op::Next]).await?;
         let picked = applied.decision.picked.and_then(|number| applied.plan.get(number));
@@ -47,7 +46,7 @@ impl Worker {
         }))
     }
 
-    /// A person's word that an item is done. From an agent it is refused.
+    /// Approves an item. This is refused if the worker is an agent.
     pub async fn approve(&self, item: Number) -> Result<Applied, Error> {
         let at = self.plan.engine.inner.around.now();
         let by = self.actor.name.clone();
@@ -55,7 +54,7 @@ impl Worker {
         self.change(vec![Op::Prove { item: item.into(), evidence }]).await
     }
 
-    /// Any change: the steps happen together or not at all.
+    /// Applies any operations, all or none.
     pub async fn change(&self, ops: Vec<Op>) -> Result<Applied, Error> {
         self.change_under(ops, None).await
     }
@@ -65,50 +64,45 @@ impl Worker {
         let now = around.now();
         let needs_claims = ops.iter().any(|op| !matches!(op, Op::Add(_)));
         let gone = if needs_claims {
-            around::gone(&**around, &self.plan.whole().await?)
+            around::gone(&**around, &store.read(self.plan.id(), Needs::header()).await?)
         } else {
             Vec::new()
         };
         let ctx = Ctx {
-            now,
-            ids: around.ids(now)?,
             actor: self.actor.clone(),
-            holder: self.holder.clone(),
             attempt,
-            base: None,
-            mode: Mode::Enforced,
             limits: options.limits,
             gone,
-            anyway: false,
+            ..Ctx::new(self.actor.name.clone(), now, around.ids(now)?)
         };
         store.change(self.plan.id(), Change::new(ops, ctx)).await
     }
 }
 
-/// An item that a worker has claimed. Its lease is renewed by every change that the worker makes.
+/// An item that a worker has claimed. Every change by the worker renews the lease.
 #[derive(Clone)]
 pub struct Claim {
-    /// The item as it was when it was claimed.
+    /// The item at the time of the claim.
     pub item: Item,
     worker: Worker,
     attempt: Option<Attempt>,
 }
 
 impl Claim {
-    /// The item is done, with this outcome. Refused if its check has not passed, if a child is
-    /// open, or if the lease ended and somebody else has taken it.
+    /// Completes the item with this outcome. This is refused if its check has not passed, if a
+    /// sub-item is open, or if the lease expired and another worker has claimed the item.
     pub async fn complete(self, outcome: impl Into<String>) -> Result<Applied, Error> {
         let (item, outcome) = (self.named(), Some(outcome.into()));
         self.act(Op::Complete { item, outcome, with_children: false }).await
     }
 
-    /// The item will not be done, for this reason.
+    /// Cancels the item for this reason.
     pub async fn cancel(self, reason: impl Into<String>) -> Result<Applied, Error> {
         let (item, reason) = (self.named(), Some(reason.into()));
         self.act(Op::Cancel { item, reason }).await
     }
 
-    /// Somebody else may take it.
+    /// Releases the claim, so that another worker can take the item.
     pub async fn release(self) -> Result<Applied, Error> {
         let item = self.named();
         self.act(Op::Release(item)).await

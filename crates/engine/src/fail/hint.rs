@@ -1,19 +1,19 @@
-//! What to do about a broken rule, in terms of the verbs.
+//! Hints for broken rules, in terms of the verbs.
 //!
-//! The model says what is wrong; every face says in its own words what to do next. Hints are whole
-//! sentences.
+//! The model says what is wrong; each front end says in its own words what to do next. Hints are
+//! whole sentences.
 
 use punchlist_model::{Broken, Level, Problem, Status, Tag};
 
-/// What an agent is told where only a person may take the next step.
+/// The hint for an agent if only a person may take the next step.
 pub const ASK_USER: &str = "ask your user: it needs their own word.";
 
-/// The next step for an agent, where it is another than a person's.
+/// The hint for an agent, if it differs from that for a person.
 pub(super) fn for_agent(problem: &Problem) -> Option<String> {
     if let Broken::Blocked { by, .. } = &problem.broken {
         let number = problem.item.as_ref().map(|tag| tag.number.to_string());
         let number = number.unwrap_or_else(|| "ITEM".to_owned());
-        return Some(past(&number, by, "only a person may go past that."));
+        return Some(past(&number, by, "only a person may override that."));
     }
     let is_for_person = matches!(
         problem.broken,
@@ -22,16 +22,16 @@ pub(super) fn for_agent(problem: &Problem) -> Option<String> {
     is_for_person.then(|| ASK_USER.to_owned())
 }
 
-/// The next step for somebody who meets this problem.
+/// The hint for this problem.
 pub(super) fn of(problem: &Problem) -> String {
     let item = problem.item.as_ref();
     let number = item.map_or_else(|| "ITEM".to_owned(), |tag| tag.number.to_string());
     match &problem.broken {
         Broken::NotFound { .. } => "`punchlist list --all` shows every number.".to_owned(),
         Broken::Ambiguous { .. } => "type more of the id, or use the number.".to_owned(),
-        Broken::Superseded => format!(
-            "`punchlist show {number}` still shows it; `punchlist add` puts it on the list anew."
-        ),
+        Broken::Superseded => {
+            format!("`punchlist show {number}` still shows it; `punchlist add` adds it again.")
+        }
         Broken::EmptyTitle { .. } => {
             "say what is to be done, as in `punchlist add \"Fix the tests\"`.".to_owned()
         }
@@ -64,9 +64,9 @@ pub(super) fn of(problem: &Problem) -> String {
             format!("somebody took it over; look at it with `punchlist show {number}`.")
         }
         Broken::Cycle { path } => match path.as_slice() {
-            // The first link is the one that was refused; the last has been there before.
+            // The first link is the one that was refused; the last one was there before.
             [_, .., of, on] => {
-                format!("`punchlist edit {of} --not-after {on}` takes the link back there out.")
+                format!("`punchlist edit {of} --not-after {on}` removes that dependency.")
             }
             _ => "an item cannot depend on itself.".to_owned(),
         },
@@ -82,7 +82,7 @@ pub(super) fn of(problem: &Problem) -> String {
             format!("open that one first with `punchlist reopen {}`.", parent.number)
         }
         Broken::Unverified { demanded: Level::Approved, .. } => format!(
-            "a person says so at a terminal: `punchlist approve {number}`; `punchlist show {number}` says what is asked for."
+            "a person approves it at a terminal: `punchlist approve {number}`; `punchlist show {number}` says what is asked for."
         ),
         Broken::Unverified { .. } => format!(
             "run its check with `punchlist verify {number}`; without one, give it one: `punchlist edit {number} --verify \"…\"`."
@@ -95,19 +95,19 @@ pub(super) fn of(problem: &Problem) -> String {
     }
 }
 
-/// What is in the way comes first, unless nobody will do it.
+/// The hint for a blocked item: first finish what blocks it, or remove a cancelled dependency.
 fn blocked(number: &str, to: Status, by: &[Tag]) -> String {
     let verb = if to == Status::InProgress { "start" } else { "done" };
     let anyway = format!("a person may say `punchlist {verb} {number} --anyway`.");
     past(number, by, &anyway)
 }
 
-/// What is in the way, and who may go past it.
+/// What blocks the item, followed by who may override that.
 fn past(number: &str, by: &[Tag], anyway: &str) -> String {
     let cancelled = by.iter().find(|tag| tag.status == Status::Cancelled);
     match (cancelled, by.first()) {
         (Some(tag), _) => format!(
-            "`punchlist edit {number} --not-after {}` takes the dependency away; {anyway}",
+            "`punchlist edit {number} --not-after {}` removes the dependency; {anyway}",
             tag.number
         ),
         (None, Some(tag)) => format!("finish {} first; {anyway}", tag.number),
@@ -129,7 +129,7 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
             format!("`punchlist start {number}` begins it.")
         }
         Some(Status::Pending | Status::InProgress) | None => {
-            format!("`punchlist show {number}` says where it stands.")
+            format!("`punchlist show {number}` shows its status.")
         }
     }
 }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::fail::Fail;
 
-    /// The rules that can be broken, once each.
+    /// One example of each rule that can be broken.
     fn rules() -> Vec<Broken> {
         let tag = |number, title: &str, status| Tag {
             number: Number(number),

@@ -1,5 +1,5 @@
-//! Tasks that we have an item for and the agent has none of: announced by a call that came to no end,
-//! or deleted by somebody else in a list that several share.
+//! Tasks that have an item in the plan but do not exist in the agent's list: they were announced by
+//! a call that never finished, or deleted by another session in a shared list.
 
 use punchlist_formats::hook::Source;
 use punchlist_model::store::{Change, Error};
@@ -9,9 +9,10 @@ use super::Exchange;
 use super::mirror::item_id;
 
 impl Exchange<'_> {
-    /// The agent's own tool has said that there is no such task. The item stays, since nobody has said
-    /// that it is not to be done; but it has no name there any more, so that the agent is told of the
-    /// tools that reach it. Should the task be made only now, beside this, its result names it again.
+    /// The agent's own tool has reported that a task does not exist. The item stays open, because
+    /// nobody has cancelled it. But it loses its task id, so that texts for the agent name our
+    /// tools for it. If the task is being created at the same time, the result of that call maps
+    /// the id again.
     pub(crate) async fn absent(&self, task: &str) -> Result<(), Error> {
         self.remember(|memory| {
             memory.mirrored.remove(task);
@@ -19,14 +20,16 @@ impl Exchange<'_> {
         .await
     }
 
-    /// What was announced before the agent was ended, and neither made nor refused. Nothing is under way
-    /// when a session is resumed, so that the agent's own files tell; elsewhere it may be.
+    /// Resolves tasks that were announced and neither created nor refused before the agent ended.
+    /// Only after a resume is it certain that no call is still running; then the agent's own files
+    /// show which tasks exist.
     pub(crate) async fn settle_unconfirmed(&self, source: Source) -> Result<(), Error> {
         let unconfirmed = &self.session.memory.unconfirmed;
         if source != Source::Resume || unconfirmed.is_empty() {
             return Ok(());
         }
-        let never: Vec<&String> = unconfirmed.iter().filter(|it| self.file(it).is_none()).collect();
+        let never: Vec<&String> =
+            unconfirmed.iter().filter(|it| self.task_file(it).is_none()).collect();
         if let Some(plan) = self.whole("").await? {
             let ids = never.iter().map(|task| item_id(&self.session, plan.id, task));
             let open = |id| plan.items.values().any(|item| item.id == id && item.is_open());

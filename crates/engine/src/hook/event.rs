@@ -1,6 +1,7 @@
-//! One event of an agent's hook against the store: decided now, or kept in the spool and applied later.
+//! Handles one event of an agent's hook: decides it now, or keeps it in the spool to be applied
+//! later.
 //!
-//! The environment, the processes above, the clock and the way to open a store are handed in.
+//! The caller passes in the environment, the ancestor processes, the clock and the store.
 
 use std::fs;
 use std::io::Read;
@@ -19,33 +20,33 @@ use crate::around::Around;
 use crate::fail::{Code, Fail};
 use crate::session::{agent_process, attended, only_plans};
 
-/// The longest file of a task that is read.
+/// Maximum size of a task file that is read, in bytes.
 const MOST_TASK: u64 = 1024 * 1024;
 
-/// Variables of the environment, by name.
+/// Looks up an environment variable by name.
 pub type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
-/// What a hook finds around itself, besides the event.
+/// What a hook knows besides the event.
 #[derive(Clone, Debug)]
 pub struct HookFacts {
     /// When the event happened.
     pub now: Timestamp,
     /// Whether the agent has the tools of our server.
     pub has_server: bool,
-    /// The plan that the session shall work on instead of one of its own.
+    /// The name of the plan that the session works on instead of its own plan.
     pub plan: Option<String>,
     /// The agent's process.
     pub process: Option<Process>,
-    /// Whether somebody sits before it.
+    /// Whether the session is interactive, if known.
     pub interactive: Option<bool>,
-    /// The agent was started to plan only.
+    /// Whether the agent was started in plan mode.
     pub planning: bool,
-    /// The list that the agent keeps its tasks in, if it is not named after the session.
+    /// The list that holds the agent's tasks, if it is not named after the session.
     pub task_list: Option<String>,
 }
 
 impl HookFacts {
-    /// What the environment and the processes above a hook say. No plan is named yet.
+    /// The facts from the environment and the ancestor processes of a hook.
     pub fn find(
         agent: Agent,
         variables: Variables<'_>,
@@ -71,7 +72,7 @@ impl HookFacts {
         }
     }
 
-    /// The facts of an event that was kept.
+    /// The facts of a spooled event.
     fn of(event: &Spooled) -> Self {
         Self {
             now: event.at,
@@ -84,7 +85,7 @@ impl HookFacts {
         }
     }
 
-    /// The event as it is kept until it can be applied.
+    /// The event in the form in which the spool keeps it.
     pub fn spooled(&self, agent: Agent, event: Option<&str>, input: &[u8]) -> Spooled {
         Spooled {
             at: self.now,
@@ -111,7 +112,7 @@ pub enum Failed {
 }
 
 impl Failed {
-    /// In words.
+    /// The error as text.
     pub fn words(self) -> String {
         match self {
             Self::Store(words) | Self::Event(words) => words,
@@ -154,23 +155,23 @@ impl From<Error> for Failed {
     }
 }
 
-/// Where an event is decided, and by which settings.
+/// The project in which an event is decided, and its settings.
 pub struct HookPlace<'a> {
     /// The project of the event's directory.
     pub project: &'a str,
-    /// What the user has set there.
+    /// The user's settings for the project.
     pub settings: Settings<'a>,
     /// This machine's name.
     pub host: &'a str,
-    /// Where ids come from.
+    /// The source of ids.
     pub around: &'a dyn Around,
-    /// The environment.
+    /// The environment variables.
     pub variables: Variables<'a>,
-    /// How our program is called in the agent's shell.
+    /// The command with which the agent's shell calls our program.
     pub program: &'a (dyn Fn() -> String + Sync),
 }
 
-/// What to say to the agent.
+/// The answer to the agent.
 pub async fn decide(
     store: &dyn Store,
     agent: Agent,
@@ -201,17 +202,18 @@ pub async fn decide(
     Ok(answer(store, event, &given).await?)
 }
 
-/// What came of applying the events that wait.
+/// The result of applying spooled events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CaughtUp {
-    /// None waits any more.
+    /// The spool is empty.
     Yes,
-    /// Some do: the store cannot be used, another process applies them, or there was no time for more.
+    /// Events are left: the store cannot be used, another process is applying them, or time ran
+    /// out.
     No,
 }
 
-/// Applies the events that wait in a spool, until a time. `decide` applies one event; `note` is told of
-/// each that can never be applied, and why.
+/// Applies the events in a spool, until a deadline. `decide` applies one event; `note` is called
+/// for each event that can never be applied, with the reason.
 pub fn catch_up(
     spool: &Spool,
     until: Option<Instant>,
@@ -245,7 +247,7 @@ pub fn catch_up(
                 true
             }
             None => {
-                note(None, "an event that was kept cannot be read");
+                note(None, "a spooled event cannot be read");
                 true
             }
             Some(Ok(())) => true,
@@ -254,13 +256,13 @@ pub fn catch_up(
     if is_done { CaughtUp::Yes } else { CaughtUp::No }
 }
 
-/// A variable that is set to something.
+/// The value of an environment variable that is set and not blank.
 fn set(variables: Variables<'_>, name: &str) -> Option<String> {
     variables(name).filter(|value| !value.trim().is_empty())
 }
 
-/// Whether somebody sits before the agent: newer versions say so, of older ones it is known by how
-/// they were started.
+/// Whether the session is interactive. Newer versions of Claude Code say so; for older ones it
+/// follows from how they were started.
 fn interactive(entrypoint: Option<&str>, attended: Option<&str>) -> Option<bool> {
     match (attended, entrypoint) {
         (Some("1"), _) => Some(true),
@@ -271,14 +273,15 @@ fn interactive(entrypoint: Option<&str>, attended: Option<&str>) -> Option<bool>
     }
 }
 
-/// Where Claude Code keeps its own files.
+/// The directory of Claude Code's own files.
 fn config_dir(variables: Variables<'_>) -> Option<PathBuf> {
     set(variables, "CLAUDE_CONFIG_DIR")
         .map(PathBuf::from)
         .or_else(|| Some(PathBuf::from(set(variables, "HOME")?).join(".claude")))
 }
 
-/// A task as the agent keeps it in a file. Ids come from outside, and are names of files here.
+/// Reads a task from the agent's own files. Ids come from outside and become file names, so they
+/// are checked.
 fn task(
     agent: Agent,
     event: &Event,
@@ -294,7 +297,7 @@ fn task(
     }
     let folder = match agent {
         Agent::Claude => config_dir(variables)?.join("tasks").join(list),
-        // Beside the folder of the conversation.
+        // The tracker's folder is beside the folder of the conversation.
         Agent::Gemini => {
             let chats = Path::new(&event.transcript).parent()?;
             chats.parent()?.join(list).join("tracker")
@@ -302,7 +305,7 @@ fn task(
         Agent::Codex => return None,
     };
     let path = folder.join(format!("{id}.json"));
-    // What is no plain file could keep us waiting.
+    // Reading something other than a regular file could block.
     if !fs::symlink_metadata(&path).ok()?.is_file() {
         return None;
     }

@@ -1,8 +1,8 @@
-//! What went wrong in hooks, for `doctor`: a hook itself stays silent and lets the agent go on.
+//! Failures of hooks, for `doctor`. The hook itself reports nothing and lets the agent continue.
 //!
-//! One line of JSON each, in a file of bounded size that belongs to the user alone. Neither prompts
-//! nor titles are written there, and what has the form of a secret is masked: an error may quote the
-//! line of a configuration that it is about.
+//! Each failure is one line of JSON in a file of bounded size that only the user can read. Prompts
+//! and titles are not written there, and texts that look like secrets are masked, because an error
+//! may quote a line of the configuration.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -19,29 +19,29 @@ use crate::replace;
 /// The file's name, in the user's data directory.
 pub const FILE: &str = "hook-failures.jsonl";
 
-/// A file that is longer begins anew with its second half.
+/// If the file is longer, only its second half is kept.
 const MOST_BYTES: u64 = 64 * 1024;
-/// Longest description, in characters.
+/// Maximum length of a description, in characters.
 const MOST_TEXT: usize = 300;
 
-/// A hook that failed.
+/// A failed hook call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Failure {
-    /// When.
+    /// The time of the failure.
     pub at: Timestamp,
-    /// Which agent's hook: `claude`.
+    /// The agent of the hook, such as `claude`.
     pub agent: String,
-    /// Which event, where that was known.
+    /// The event, if known.
     pub event: Option<String>,
-    /// What happened.
+    /// The description.
     pub what: String,
 }
 
-/// What a store's error is called here: a refusal may name titles, so it is not repeated.
+/// Describes a store's error. A refusal may name titles, so its text is not used.
 pub fn describe(error: &Error) -> String {
     match error {
         Error::Refused(_) | Error::Undo(_) => "a change was refused".to_owned(),
-        Error::Revision { .. } => "the plan was written by too many at once".to_owned(),
+        Error::Revision { .. } => "the plan was written by too many processes at once".to_owned(),
         Error::NameTaken(_) => "the plan's name is taken".to_owned(),
         Error::NoPlan(_)
         | Error::Exists(_)
@@ -59,7 +59,7 @@ pub fn describe(error: &Error) -> String {
     }
 }
 
-/// Writes a failure down. Whether that works is nobody's concern: there is nobody left to tell.
+/// Records a failure. Callers may ignore the result, because there is nobody to report it to.
 pub fn note(directory: &Path, failure: &Failure) -> io::Result<()> {
     let what: String = one_line(&mask(&failure.what)).chars().take(MOST_TEXT).collect();
     let failure = Failure { what, ..failure.clone() };
@@ -69,11 +69,11 @@ pub fn note(directory: &Path, failure: &Failure) -> io::Result<()> {
     let path = directory.join(FILE);
     shorten(&path)?;
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
-    // In one piece, so that lines of several hooks do not mix.
+    // One write call per line, so that lines of several hooks do not mix.
     file.write_all(line.as_bytes())
 }
 
-/// The failures, oldest first; lines that are none are passed over.
+/// The failures, oldest first. Invalid lines are skipped.
 pub fn read(directory: &Path) -> Vec<Failure> {
     let Some(text) = contents(&directory.join(FILE)) else { return Vec::new() };
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
@@ -85,7 +85,7 @@ fn contents(path: &PathBuf) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Two hooks that shorten at once lose a few lines between them at worst.
+/// Shortens the file. If two hooks do so at once, a few lines may be lost.
 fn shorten(path: &PathBuf) -> io::Result<()> {
     let long = fs::metadata(path).is_ok_and(|meta| meta.len() > MOST_BYTES);
     let Some(text) = long.then(|| contents(path)).flatten() else { return Ok(()) };

@@ -1,10 +1,11 @@
-//! The agent's own list, kept as a plan of ours: what happened is recorded, nothing is refused.
+//! Mirrors the agent's own list as a plan. What happened is recorded; nothing is refused.
 //!
-//! Tool calls of one message run side by side and so do their hooks, as processes of their own. So
-//! which item a task is must not depend on anything that two of them could write at once: a task's
-//! item has an id that follows from session, plan and task, and it is added only to the revision
-//! that was seen without it. What is remembered with the session (our number for a task) may come
-//! later or be lost with a process that was killed; the next hook finds the item again.
+//! The tool calls of one message run in parallel, and so do their hooks, each in its own process.
+//! So the mapping from task to item must not depend on anything that two hooks could write at once.
+//! The id of a task's item is derived from session, plan and task, and the item is added only if
+//! the revision is still the one that was read without it. The session's memory (our number for a
+//! task) may be written later, or be lost if a process is killed; the next hook finds the item
+//! again by its id.
 
 use std::collections::BTreeSet;
 
@@ -15,45 +16,45 @@ use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{
-    Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, Plan, PlanId, Status, Warning,
+    Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, PlanId, Slice, Status, Warning,
 };
 
 use super::WATCHED;
 use crate::conversation::{Exchange, Words, sub_agent};
 
-/// How often an item is tried to be added while others write the plan: more hooks of one session
-/// than this do not run side by side.
+/// How often adding an item is retried while others write to the plan. One session does not run
+/// more hooks than this in parallel.
 const TRIES: u32 = 100;
 
-/// The id of a task's item: the same for every hook of the session, and another one in another plan, because
-/// a session may be attached to a second one.
+/// The id of a task's item. It is the same in every hook of the session, and differs between plans,
+/// because a session may be attached to another plan later.
 pub(crate) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
     ItemId::named(plan, &format!("{}\0{}\0{task}", session.key.agent, session.key.id))
 }
 
 /// A task's item.
 #[derive(Clone, Copy)]
-struct Found {
+struct TaskItem {
     id: ItemId,
     number: Number,
-    /// It was not there before.
-    made: bool,
+    /// Whether the item was added just now.
+    is_new: bool,
 }
 
-impl Found {
+impl TaskItem {
     fn item(self) -> ItemRef {
         ItemRef::Both(self.number, self.id)
     }
 }
 
-/// The items that a task is tied to.
+/// The items that a task is linked to.
 #[derive(Clone, PartialEq, Debug, Default)]
-struct Ties {
-    /// Those that it waits for.
+struct Links {
+    /// The items that the task depends on.
     after: Vec<ItemRef>,
-    /// Those that wait for it.
+    /// The items that depend on the task.
     blocked: Vec<ItemRef>,
-    /// The one that it is a part of.
+    /// The parent.
     parent: Option<ItemRef>,
 }
 
@@ -64,19 +65,19 @@ impl Exchange<'_> {
             Write::Created(task) => self.created(task).await?,
             Write::Updated(task) => self.updated(task).await?,
             Write::Deleted(task) => self.deleted(task).await?,
-            Write::Seen(tasks) => self.seen(tasks).await?,
+            Write::Seen(tasks) => self.add_shown(tasks).await?,
             Write::Absent(task) => self.absent(task).await?,
         }
         Ok(Answer::Nothing)
     }
 
-    /// The whole list of the agent, or of a sub-agent, each of which has its own.
+    /// Records a whole list of the agent or of a sub-agent. Each has its own list.
     pub(crate) async fn list(&self, entries: &[ListEntry], with: &str) -> Result<Answer, Error> {
         let attachment = match self.attachment(self.sub_agent).await? {
             Some(attachment) => attachment,
-            // An empty list is none.
+            // An empty list needs no plan.
             None if entries.is_empty() => return Ok(Answer::Nothing),
-            None => self.made(self.sub_agent).await?,
+            None => self.create(self.sub_agent).await?,
         };
         let header = self.store.read(attachment.plan, Needs::header()).await?;
         let mut ctx = self.ctx();
@@ -86,11 +87,12 @@ impl Exchange<'_> {
         let applied = self.store.change(attachment.plan, change).await?;
         self.note_shown(&attachment, applied.revision()).await?;
         let is_known = self.session.memory.written_with.as_deref() == Some(with);
-        // Whoever watches from outside sees the same list again and again.
+        // A watched session shows the same list again and again.
         if with != WATCHED || !is_known || !applied.decision.events.is_empty() {
-            self.remember(|memory| self.wrote(memory, with)).await?;
+            self.remember(|memory| self.note_written(memory, with)).await?;
         }
-        // What others did meanwhile stays on the list, and is named when the turn wants to end.
+        // Items that others changed meanwhile stay on the list, and a refusal to end the turn names
+        // them.
         let mut dropped = Vec::new();
         for warning in applied.warnings() {
             if let Warning::DroppedOpen(tag) = warning {
@@ -104,50 +106,50 @@ impl Exchange<'_> {
         Ok(Answer::Context(prompt::dropped(&dropped, tools, self.given.settings.tag)))
     }
 
-    /// A task is being created. Its tool has not answered, and may yet be refused.
+    /// A task is about to be created. The agent may still refuse the call.
     pub(crate) async fn creating(&self, task: &Task) -> Result<Answer, Error> {
-        let plan = self.attached_or_made("").await?;
+        let plan = self.attached_or_created("").await?;
         let note = |memory: &mut Memory, number: Number| {
             memory.mirrored.insert(task.id.clone(), number);
-            self.wrote(memory, self.task_tools());
+            self.note_written(memory, self.task_tools());
         };
-        let made = |memory: &mut Memory, number: Number| {
+        let note_new = |memory: &mut Memory, number: Number| {
             note(memory, number);
             memory.unconfirmed.insert(task.id.clone());
         };
-        let found = self.take_up(plan, task, made).await?;
-        if !found.made {
+        let found = self.ensure(plan, task, note_new).await?;
+        if !found.is_new {
             self.remember(|memory| note(memory, found.number)).await?;
         }
         Ok(Answer::Nothing)
     }
 
     async fn created(&self, task: &Task) -> Result<(), Error> {
-        let plan = self.attached_or_made("").await?;
+        let plan = self.attached_or_created("").await?;
         let note = |memory: &mut Memory, number: Number| {
             memory.mirrored.insert(task.id.clone(), number);
             memory.unconfirmed.remove(&task.id);
-            self.own(memory, number);
-            self.wrote(memory, self.task_tools());
+            self.note_owned(memory, number);
+            self.note_written(memory, self.task_tools());
         };
-        let found = self.take_up(plan, task, note).await?;
-        let ties = self.ties(plan, task).await?;
-        // It may have been announced before, with less.
-        if !found.made || ties != Ties::default() {
+        let found = self.ensure(plan, task, note).await?;
+        let links = self.links(plan, task).await?;
+        // The task may have been announced before, with fewer fields.
+        if !found.is_new || links != Links::default() {
             let note = |memory: &mut Memory| note(memory, found.number);
-            self.edit(plan, found, task, ties, note).await?;
+            self.edit(plan, found, task, links, note).await?;
         }
         Ok(())
     }
 
-    /// A task was refused after it had been announced: what was mirrored of it goes.
+    /// A task was refused after it had been announced: its item is dropped.
     pub(crate) async fn not_created(&self, task: &Task) -> Result<Answer, Error> {
         let unconfirmed = &self.session.memory.unconfirmed;
         if unconfirmed.is_empty() {
             return Ok(Answer::Nothing);
         }
         let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
-        // The refusal names no id, so that the texts must tell.
+        // The refusal names no id, so the task is identified by its texts.
         let said = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         let (subject, description) = (said(&task.subject), said(&task.description));
         let is_it = |item: &&Item| {
@@ -169,32 +171,32 @@ impl Exchange<'_> {
     }
 
     async fn updated(&self, task: &Task) -> Result<(), Error> {
-        let plan = self.attached_or_made("").await?;
-        // What is remembered need not be looked for first; should it be wrong, the change says so.
-        let remembered = self.session.memory.mirrored.get(&task.id).map(|number| Found {
+        let plan = self.attached_or_created("").await?;
+        // A remembered number is used without looking it up; if it is wrong, the change is refused.
+        let remembered = self.session.memory.mirrored.get(&task.id).map(|number| TaskItem {
             id: item_id(&self.session, plan, &task.id),
             number: *number,
-            made: false,
+            is_new: false,
         });
         let found = match remembered {
             Some(found) => found,
-            None => self.looked_for(plan, &task.id).await?,
+            None => self.find_or_add(plan, &task.id).await?,
         };
-        let ties = self.ties(plan, task).await?;
+        let links = self.links(plan, task).await?;
         let note = |memory: &mut Memory, number: Number| {
             memory.mirrored.insert(task.id.clone(), number);
             memory.unconfirmed.remove(&task.id);
             if task.status == Some(Status::InProgress) {
-                self.own(memory, number);
+                self.note_owned(memory, number);
             }
-            self.wrote(memory, self.task_tools());
+            self.note_written(memory, self.task_tools());
         };
-        let known = |memory: &mut Memory| note(memory, found.number);
-        match self.edit(plan, found, task, ties.clone(), known).await {
+        let note_known = |memory: &mut Memory| note(memory, found.number);
+        match self.edit(plan, found, task, links.clone(), note_known).await {
             Err(Error::Refused(_)) => {
-                let found = self.looked_for(plan, &task.id).await?;
+                let found = self.find_or_add(plan, &task.id).await?;
                 let note = |memory: &mut Memory| note(memory, found.number);
-                self.edit(plan, found, task, ties, note).await
+                self.edit(plan, found, task, links, note).await
             }
             edited => edited,
         }
@@ -202,43 +204,43 @@ impl Exchange<'_> {
 
     async fn deleted(&self, task: &str) -> Result<(), Error> {
         let Some(plan) = self.attached("").await? else { return Ok(()) };
-        let note = |memory: &mut Memory| self.wrote(memory, self.task_tools());
+        let note = |memory: &mut Memory| self.note_written(memory, self.task_tools());
         match self.find(plan, task).await? {
             Some(found) => self.apply(plan, vec![Op::Supersede(found.item())], note).await,
             None => self.remember(note).await,
         }
     }
 
-    /// What is unknown is taken up as it was shown; of what is known, a list that ran beside another
-    /// call may tell something older.
-    async fn seen(&self, tasks: &[Task]) -> Result<(), Error> {
+    /// Adds tasks that have no item yet. Existing items are not updated, because a list that was
+    /// read in parallel to another call may be outdated.
+    async fn add_shown(&self, tasks: &[Task]) -> Result<(), Error> {
         if tasks.is_empty() {
             return Ok(());
         }
-        let plan = self.attached_or_made("").await?;
+        let plan = self.attached_or_created("").await?;
         let mut numbers = Vec::new();
         let mut taken = Vec::new();
         for task in tasks {
-            let found = self.take_up(plan, task, |_, _| {}).await?;
+            let found = self.ensure(plan, task, |_, _| {}).await?;
             numbers.push((task.id.clone(), found.number));
-            taken.extend(found.made.then_some((task, found)));
+            taken.extend(found.is_new.then_some((task, found)));
         }
-        // Ties once all are there.
+        // Links are added once all items exist.
         for (task, found) in &taken {
-            self.tie(plan, *found, task).await?;
+            self.link(plan, *found, task).await?;
         }
-        let news = !taken.is_empty();
+        let has_new = !taken.is_empty();
         self.remember(|memory| {
             memory.mirrored.extend(numbers.iter().cloned());
-            if news {
-                self.wrote(memory, self.task_tools());
+            if has_new {
+                self.note_written(memory, self.task_tools());
             }
         })
         .await
     }
 
-    /// Notes that the agent wrote its list, and with which tools.
-    fn wrote(&self, memory: &mut Memory, with: &str) {
+    /// Records that the agent wrote its list, and with which tools.
+    fn note_written(&self, memory: &mut Memory, with: &str) {
         memory.written_with = Some(with.to_owned());
         let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
         let input =
@@ -246,9 +248,9 @@ impl Exchange<'_> {
         memory.watch.step(policy, self.profile(), input, now);
     }
 
-    /// What a sub-agent made or began with the tools of our server is its own. The server cannot tell
-    /// it from the agent that it works for: both speak over one connection.
-    pub(crate) async fn took(&self, called: &[Called]) -> Result<(), Error> {
+    /// Records that items which a sub-agent added or started with our server's tools are its own.
+    /// The server cannot tell a sub-agent from its agent, because both use one connection.
+    pub(crate) async fn note_taken(&self, called: &[Called]) -> Result<(), Error> {
         let taken: BTreeSet<ItemId> = called.iter().flat_map(|it| &it.took).copied().collect();
         if taken.is_empty() {
             return Ok(());
@@ -256,65 +258,67 @@ impl Exchange<'_> {
         let Some(plan) = self.whole("").await? else { return Ok(()) };
         let items = plan.items.values().filter(|it| taken.contains(&it.id));
         let numbers: Vec<Number> = items.map(|it| it.number).collect();
-        self.remember(|memory| numbers.iter().for_each(|it| self.own(memory, *it))).await
+        self.remember(|memory| numbers.iter().for_each(|it| self.note_owned(memory, *it))).await
     }
 
-    /// Notes that an item is the sub-agent's to answer for.
-    fn own(&self, memory: &mut Memory, number: Number) {
+    /// Records that the sub-agent answers for an item.
+    fn note_owned(&self, memory: &mut Memory, number: Number) {
         if !self.sub_agent.is_empty() {
             sub_agent(memory, self.sub_agent).own.insert(number);
         }
     }
 
-    /// The task's item, made from what can be known of the task if it is not there.
-    async fn looked_for(&self, plan: PlanId, task: &str) -> Result<Found, Error> {
+    /// The task's item. If there is none, one is added from what is known of the task.
+    async fn find_or_add(&self, plan: PlanId, task: &str) -> Result<TaskItem, Error> {
         match self.find(plan, task).await? {
             Some(found) => Ok(found),
             None => {
-                let task = self.unheard_of(task);
-                let found = self.take_up(plan, &task, |_, _| {}).await?;
-                self.tie(plan, found, &task).await?;
+                let task = self.unannounced(task);
+                let found = self.ensure(plan, &task, |_, _| {}).await?;
+                self.link(plan, found, &task).await?;
                 Ok(found)
             }
         }
     }
 
-    /// Lets an item that was taken up wait for what its task waits for.
-    async fn tie(&self, plan: PlanId, found: Found, task: &Task) -> Result<(), Error> {
-        let ties = Ties { blocked: Vec::new(), ..self.ties(plan, task).await? };
-        if ties == Ties::default() {
+    /// Adds the task's dependencies and parent to an item that was just added.
+    async fn link(&self, plan: PlanId, found: TaskItem, task: &Task) -> Result<(), Error> {
+        let links = Links { blocked: Vec::new(), ..self.links(plan, task).await? };
+        if links == Links::default() {
             return Ok(());
         }
-        self.edit(plan, found, &Task::default(), ties, |_| {}).await
+        self.edit(plan, found, &Task::default(), links, |_| {}).await
     }
 
-    async fn find(&self, plan: PlanId, task: &str) -> Result<Option<Found>, Error> {
+    async fn find(&self, plan: PlanId, task: &str) -> Result<Option<TaskItem>, Error> {
         let id = item_id(&self.session, plan, task);
         let plan = self.store.read(plan, only(id)).await?;
-        Ok(find(&plan, id).map(|item| Found { id, number: item.number, made: false }))
+        Ok(find(&plan, id).map(|item| TaskItem { id, number: item.number, is_new: false }))
     }
 
-    /// The task's item, made if it is not there; then it is remembered at once, by its number.
-    async fn take_up(
+    /// The task's item, added if there is none. A new item's number is stored in the session's
+    /// memory in the same write.
+    async fn ensure(
         &self,
         plan: PlanId,
         task: &Task,
         note: impl Fn(&mut Memory, Number) + Send + Sync,
-    ) -> Result<Found, Error> {
+    ) -> Result<TaskItem, Error> {
         let id = item_id(&self.session, plan, &task.id);
         let mut last = None;
         for _ in 0..TRIES {
             let slice = self.store.read(plan, only(id)).await?;
             if let Some(item) = find(&slice, id) {
-                return Ok(Found { id, number: item.number, made: false });
+                return Ok(TaskItem { id, number: item.number, is_new: false });
             }
             let change = Change::new(adding(task, id), self.ctx());
             let change = Change { expect: Some(slice.revision), ..change };
-            // It is made as the next one of the very list that was seen, or not at all.
+            // The change is only applied to the revision that was read, so the item gets the next
+            // number of that revision.
             let number = slice.next_number;
             let note = |memory: &mut Memory| note(memory, number);
             match self.change_and_remember(plan, change, note).await {
-                Ok(_) => return Ok(Found { id, number, made: true }),
+                Ok(_) => return Ok(TaskItem { id, number, is_new: true }),
                 Err(error @ Error::Revision { .. }) => last = Some(error),
                 Err(error) => return Err(error),
             }
@@ -322,63 +326,63 @@ impl Exchange<'_> {
         Err(last.unwrap_or(Error::NoPlan(plan)))
     }
 
-    /// The item that the other end of an edge means. One that neither we nor the agent's files know
-    /// is dropped, as the agent drops it.
-    async fn known(&self, plan: PlanId, task: &str) -> Result<Option<ItemRef>, Error> {
+    /// The item at the other end of a link. A task that neither the plan nor the agent's files have
+    /// is dropped, as the agent does.
+    async fn linked_item(&self, plan: PlanId, task: &str) -> Result<Option<ItemRef>, Error> {
         if let Some(found) = self.find(plan, task).await? {
             return Ok(Some(found.item()));
         }
-        let Some(task) = self.file(task) else { return Ok(None) };
-        let found = self.take_up(plan, &task, |_, _| {}).await?;
+        let Some(task) = self.task_file(task) else { return Ok(None) };
+        let found = self.ensure(plan, &task, |_, _| {}).await?;
         Ok(Some(found.item()))
     }
 
-    pub(crate) fn file(&self, task: &str) -> Option<Task> {
+    pub(crate) fn task_file(&self, task: &str) -> Option<Task> {
         let list = self.given.agent.task_list.unwrap_or(&self.session.key.id);
         (self.given.task)(list, task).filter(|it| it.id == task)
     }
 
-    /// A task that nobody told us of, as far as it can be known.
-    fn unheard_of(&self, task: &str) -> Task {
-        self.file(task).unwrap_or_else(|| Task {
+    /// A task that no event has announced, with what its file says.
+    fn unannounced(&self, task: &str) -> Task {
+        self.task_file(task).unwrap_or_else(|| Task {
             id: task.to_owned(),
             subject: Some(format!("Task {task}")),
             ..Task::default()
         })
     }
 
-    /// The items that a task is tied to.
-    async fn ties(&self, plan: PlanId, task: &Task) -> Result<Ties, Error> {
-        let mut ties = Ties::default();
+    /// The items that a task is linked to.
+    async fn links(&self, plan: PlanId, task: &Task) -> Result<Links, Error> {
+        let mut links = Links::default();
         for id in &task.blocked_by {
-            ties.after.extend(self.known(plan, id).await?);
+            links.after.extend(self.linked_item(plan, id).await?);
         }
         for id in &task.blocks {
-            ties.blocked.extend(self.known(plan, id).await?);
+            links.blocked.extend(self.linked_item(plan, id).await?);
         }
         if let Some(id) = &task.parent {
-            ties.parent = self.known(plan, id).await?;
+            links.parent = self.linked_item(plan, id).await?;
         }
-        Ok(ties)
+        Ok(links)
     }
 
-    /// Edits a task's item; what it blocks gets an edge to it.
+    /// Edits a task's item, and makes the items that it blocks depend on it.
     async fn edit(
         &self,
         plan: PlanId,
-        found: Found,
+        found: TaskItem,
         task: &Task,
-        ties: Ties,
+        links: Links,
         note: impl Fn(&mut Memory) + Send + Sync,
     ) -> Result<(), Error> {
         let item = found.item();
-        let patch = Patch { parent: ties.parent.map(Some), ..patch(task, ties.after) };
+        let patch = Patch { parent: links.parent.map(Some), ..patch(task, links.after) };
         let mut ops = vec![Op::Edit { item: item.clone(), patch: Box::new(patch) }];
         ops.extend(task.waits.map(|waits| match waits {
             true => Op::Wait { item: item.clone(), on: ListEntry::BLOCKED.to_owned() },
             false => Op::Resume(item.clone()),
         }));
-        ops.extend(ties.blocked.into_iter().map(|blocked| {
+        ops.extend(links.blocked.into_iter().map(|blocked| {
             let patch = Patch { after: vec![item.clone()], ..Patch::default() };
             Op::Edit { item: blocked, patch: Box::new(patch) }
         }));
@@ -391,7 +395,7 @@ impl Exchange<'_> {
         ops: Vec<Op>,
         note: impl Fn(&mut Memory) + Send + Sync,
     ) -> Result<(), Error> {
-        // What the session was shown is of interest to whole lists alone, so it is not noted here:
+        // The shown revision only matters for whole-list writes. It is not recorded here, because
         // that would be another write.
         let change = Change::new(ops, self.ctx());
         self.change_and_remember(plan, change, note).await.map(drop)
@@ -403,11 +407,11 @@ fn only(id: ItemId) -> Needs {
     Needs { items: vec![reach], ..Needs::header() }
 }
 
-fn find(plan: &Plan, id: ItemId) -> Option<&Item> {
+fn find(plan: &Slice, id: ItemId) -> Option<&Item> {
     plan.items.values().find(|item| item.id == id)
 }
 
-/// The steps that make a task's item.
+/// The operations that add a task's item.
 fn adding(task: &Task, id: ItemId) -> Vec<Op> {
     let new = NewItem {
         id: Some(id),
@@ -427,7 +431,7 @@ fn adding(task: &Task, id: ItemId) -> Vec<Op> {
     std::iter::once(Op::Add(Box::new(new))).chain(moved).chain(waits).collect()
 }
 
-/// What a task's own fields say; edges are given apart.
+/// A patch with the task's own fields and these dependencies.
 fn patch(task: &Task, after: Vec<ItemRef>) -> Patch {
     let owner = task.owner.clone().map(|owner| Some(owner).filter(|it| !it.trim().is_empty()));
     Patch {

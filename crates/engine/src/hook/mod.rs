@@ -1,12 +1,11 @@
-//! Hooks of other agents: an event of an agent's session in, what is said to it out.
+//! Hooks of agents: takes an event of an agent's session and returns the answer.
 //!
-//! `mirror` keeps the agent's own list, `absent` notes what the agent no longer finds, [`spool`]
-//! keeps events that could not be applied, [`failures`] those that came to nothing. [`event`] decides one
-//! event, or applies those of the spool. What a
-//! conversation may do is in [`crate::conversation`]. Everything from outside is handed in
-//! ([`Given`]); the store's futures are awaited and nothing else, so with a store in a file the
-//! answer is there at the first poll. An error is for whoever called: to the agent it means that
-//! there is nothing to say.
+//! `mirror` mirrors the agent's own list, `absent` handles tasks that the agent no longer has,
+//! [`spool`] keeps events that could not be applied, [`UnderWay`] makes sure that they are kept,
+//! [`failures`] records failed calls. [`event`] decides one event, or applies those of the spool.
+//! What a conversation may do is in [`crate::conversation`]. The caller passes in everything from
+//! outside ([`Given`]). Only the store's futures are awaited, so with a store in a file the answer
+//! is ready at the first poll. An error is for the caller: the agent then gets no answer.
 
 mod absent;
 pub mod event;
@@ -15,6 +14,7 @@ pub(crate) mod mirror;
 pub mod spool;
 #[cfg(test)]
 mod tests;
+mod under_way;
 
 use std::sync::atomic::AtomicBool;
 
@@ -27,10 +27,11 @@ pub use crate::conversation::{
     AgentFacts, Given, Moment, PlanFacts, Settings, TASKS, TODOWRITE, TRACKER, TURN, UPDATE_PLAN,
     WATCHED, WRITE_TODOS,
 };
-use crate::conversation::{Exchange, News};
+use crate::conversation::{Exchange, Sighting};
 use crate::session::{Met, Seen, meet, write};
+pub use under_way::UnderWay;
 
-/// What to say to the agent.
+/// The answer to the agent.
 pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Result<Answer, Error> {
     if event.what == What::Doctor {
         return Ok(Answer::Message(format!("punchlist {}", given.version)));
@@ -44,23 +45,24 @@ pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Resu
         now: given.moment.now,
         ended: event.what == What::Ends,
     };
-    let (session, news) = match meet(store, &seen).await? {
+    let (session, sighting) = match meet(store, &seen).await? {
         Met::Known(session) => (session, None),
-        // What begins is told from other sessions by what is stored of it.
+        // A new session is stored at once, because other sessions are compared with its stored
+        // record.
         Met::News(next) if next.version == 0 || matches!(event.what, What::Begins(_)) => {
             (write(store, &seen, next).await?, None)
         }
-        Met::News(next) => (next, Some(News { seen, written: AtomicBool::new(false) })),
+        Met::News(next) => (next, Some(Sighting { seen, written: AtomicBool::new(false) })),
     };
     let sub_agent = event.sub_agent.as_deref().unwrap_or("");
-    let call = Exchange { store, given, session, news, sub_agent };
+    let call = Exchange { store, given, session, sighting, sub_agent };
     let answer = call.answer(event).await;
-    let told = call.tell_news().await;
-    answer.and_then(|answer| told.map(|()| answer))
+    let stored = call.store_sighting().await;
+    answer.and_then(|answer| stored.map(|()| answer))
 }
 
-/// Keeps the whole list of a session, or of one of its sub-agents, that somebody saw from outside, as the
-/// session's own hook would.
+/// Records a whole list of a session or of one of its sub-agents that was observed from outside, as
+/// the session's own hook would.
 pub async fn keep_list(
     store: &dyn Store,
     given: &Given<'_>,
@@ -68,7 +70,7 @@ pub async fn keep_list(
     sub_agent: &str,
     entries: &[ListEntry],
 ) -> Result<(), Error> {
-    let call = Exchange { store, given, session, news: None, sub_agent };
+    let call = Exchange { store, given, session, sighting: None, sub_agent };
     call.list(entries, WATCHED).await.map(|_| ())
 }
 

@@ -1,11 +1,11 @@
-//! Events of hooks that could not be kept in the store, kept in files until they can.
+//! The spool: keeps hook events that could not be stored in files, until they can be applied.
 //!
-//! A hook must let its agent go on within two seconds, whatever is wrong with the database. So an event that
-//! cannot be applied is written to a file of its own, beside the database or, where nothing can be written
-//! there, in the user's data directory. Whoever opens the store next applies them, in the order in which
-//! they happened, and removes each file. One process at a time does so. A process that is killed between
-//! applying an event and removing its file leaves the event to be applied again; what hooks record is made
-//! so that a second time changes nothing.
+//! A hook must let its agent continue within two seconds, even if the database cannot be used. So
+//! an event that cannot be applied is written to its own file, beside the database or, if that is
+//! not writable, in the user's data directory. The next process that opens the store applies the
+//! events in the order in which they happened and removes each file. Only one process does this at
+//! a time. If it is killed between applying an event and removing its file, the event is applied
+//! again; events are recorded such that applying one twice changes nothing.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read};
@@ -18,41 +18,41 @@ use serde::{Deserialize, Serialize};
 
 use crate::replace;
 
-/// More events than this are not kept: then something has been wrong for a long time.
+/// Maximum of events that are kept. More mean that something has been broken for a long time.
 const MOST_EVENTS: usize = 10_000;
-/// The longest file that is read.
+/// Maximum size of a file that is read, in bytes.
 const MOST_BYTES: u64 = 40 * 1024 * 1024;
-/// How the files end.
+/// The extension of the files.
 const ENDING: &str = ".json";
 
-/// An event, and what the hook found around itself.
+/// An event with what the hook knew besides it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Spooled {
-    /// When it happened.
+    /// When the event happened.
     pub at: Timestamp,
-    /// Which agent's hook: `claude`.
+    /// The agent of the hook, such as `claude`.
     pub agent: String,
-    /// The event, where the hook's own arguments named it.
+    /// The event's name, if the hook's arguments gave it.
     pub event: Option<String>,
     /// Whether the agent has the tools of our server.
     pub has_server: bool,
-    /// The plan that the session shall work on instead of one of its own.
+    /// The name of the plan that the session works on instead of its own plan.
     pub plan: Option<String>,
     /// The agent's process.
     pub process: Option<Process>,
-    /// Whether somebody sits before it.
+    /// Whether the session is interactive, if known.
     pub interactive: Option<bool>,
-    /// The agent was started to plan only.
+    /// Whether the agent was started in plan mode.
     pub planning: bool,
-    /// The list that the agent keeps its tasks in, if it is not named after the session.
+    /// The list that holds the agent's tasks, if it is not named after the session.
     pub task_list: Option<String>,
-    /// What the agent wrote to the hook.
+    /// The agent's input to the hook.
     pub input: String,
 }
 
-/// Whether an event is worth keeping: it says that something happened. One that only asks for an answer is
-/// not, because nobody waits for the answer any more.
+/// Whether an event is kept. Events that report something are; events that only ask for an answer
+/// are not, because nobody waits for the answer any more.
 pub fn is_kept(what: &What) -> bool {
     match what {
         What::Begins(_)
@@ -69,21 +69,21 @@ pub fn is_kept(what: &What) -> bool {
     }
 }
 
-/// Where events of a database are kept.
+/// Where the events of a database are kept.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spool {
-    /// Beside the database.
+    /// The directory beside the database.
     beside: PathBuf,
-    /// Where nothing can be written there.
+    /// The directory to use if the first is not writable.
     elsewhere: Option<PathBuf>,
 }
 
 impl Spool {
-    /// That of a database, by its absolute path. `data` is the user's data directory.
+    /// The spool of a database, by its absolute path. `data` is the user's data directory.
     pub fn of(database: &Path, data: Option<&Path>) -> Self {
         let mut name = database.as_os_str().to_owned();
         name.push("-spool");
-        // FNV-1a: short, and the same in every version.
+        // FNV-1a: short and stable across versions.
         let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         let sum = database.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
         let elsewhere = data.map(|it| it.join("spool").join(format!("{sum:016x}")));
@@ -106,14 +106,15 @@ impl Spool {
         Err(failed)
     }
 
-    /// How many events wait, and where. Of the usual case, that none does, it costs two looks.
+    /// How many events wait, by directory. If there are none, this only tries to list two
+    /// directories.
     pub fn waiting(&self) -> Vec<(PathBuf, usize)> {
         let count = |it: &Path| (it.to_owned(), files(it).len());
         self.directories().map(count).filter(|it| it.1 > 0).collect()
     }
 
-    /// The events that wait, for one who applies them: nothing if none does, or if somebody else is at
-    /// it.
+    /// Takes the waiting events and locks the spool, unless it is empty or another process has
+    /// locked it.
     pub fn take(&self) -> io::Result<Taken> {
         let mut locks = Vec::new();
         for directory in self.directories() {
@@ -125,34 +126,34 @@ impl Spool {
             }
         }
         let mut found: Vec<PathBuf> = locks.iter().flat_map(|it| files(&it.0)).collect();
-        // By their names alone, which begin with the time.
+        // File names begin with the time.
         found.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
         Ok(if found.is_empty() { Taken::Nothing } else { Taken::Events(Events { locks, found }) })
     }
 }
 
-/// What there is to apply.
+/// The result of taking events from the spool.
 pub enum Taken {
     /// No event waits.
     Nothing,
-    /// Another process applies them just now.
+    /// Another process is applying the events.
     ByAnother,
-    /// These.
+    /// The events.
     Events(Events),
 }
 
-/// Events that wait, oldest first. Nobody else takes them meanwhile.
+/// The waiting events, oldest first. The spool is locked as long as this value lives.
 pub struct Events {
     locks: Vec<(PathBuf, File)>,
     found: Vec<PathBuf>,
 }
 
 impl Events {
-    /// Applies them one after the other, until one says that it cannot be applied now (`false`): that
-    /// one and those after it stay. Whether none is left.
+    /// Applies the events one after the other. If `apply` returns `false`, the event cannot be
+    /// applied now; it and all later ones stay. Returns whether none is left.
     pub fn apply(self, mut apply: impl FnMut(Option<Spooled>) -> bool) -> bool {
         for path in &self.found {
-            // What is no event is handed on as nothing, and goes.
+            // A file that is no event is passed as `None` and removed.
             if !apply(read(path)) {
                 return false;
             }
@@ -163,7 +164,7 @@ impl Events {
             }
         }
         for (directory, _) in &self.locks {
-            // Somebody may have added one; then it stays.
+            // Fails if another event was added meanwhile; then the directory stays.
             drop(fs::remove_dir(directory));
         }
         true
@@ -187,7 +188,7 @@ fn read(path: &Path) -> Option<Spooled> {
 
 fn add(directory: &Path, event: &Spooled) -> io::Result<()> {
     let bytes = serde_json::to_vec(event)?;
-    // Whoever has applied the last event removes the directory.
+    // The process that applies the last event removes the directory, so it may vanish here.
     for _ in 0..3 {
         DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         if files(directory).len() >= MOST_EVENTS {
@@ -201,7 +202,7 @@ fn add(directory: &Path, event: &Spooled) -> io::Result<()> {
     Err(io::Error::other(format!("{} is removed again and again", directory.display())))
 }
 
-/// Writes an event in one piece: a reader sees all of it or nothing.
+/// Writes an event atomically: a reader sees the whole file or none.
 fn write(directory: &Path, event: &Spooled, bytes: &[u8]) -> io::Result<()> {
     let (at, pid) = (event.at.as_millisecond().max(0), std::process::id());
     for n in 0..1000_u32 {
@@ -283,7 +284,7 @@ mod tests {
     #[test]
     fn where_nothing_can_be_written_beside_the_database_the_data_directory_keeps_them() {
         let (directory, spool) = spool();
-        // A file stands where the directory would be.
+        // A file has the name of the directory.
         fs::write(directory.path().join("plans.db-spool"), "").unwrap();
         spool.add(&event(1, "a")).unwrap();
         assert_eq!(spool.waiting().len(), 1);

@@ -1,7 +1,7 @@
-//! The last call that a run made for an item: how it ended, and what it said.
+//! The last call that a run made for an item: how it ended, and its output.
 //!
-//! Read from the store's records; of a call that has not ended, what it has said so far is read from its
-//! files.
+//! It is read from the store's records. For a call that has not ended, the output so far is read
+//! from its files.
 
 use std::path::Path;
 
@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 use crate::fail::Fail;
 use crate::outputs;
 
-/// How many runs are looked through, the newest first.
+/// How many runs are searched, newest first.
 const RUNS: u32 = 50;
 
-/// A call as it stands.
+/// A call and its state.
 pub struct LastCall {
     run: RunId,
     tool: String,
     state: CallState,
     at: Timestamp,
-    /// Why it failed or was cancelled.
+    /// Why the call failed or was cancelled.
     why: Option<String>,
     output: Output,
 }
@@ -47,7 +47,7 @@ pub async fn of(
     Ok(None)
 }
 
-/// What a call has said so far, as its files have it.
+/// The output of a running call so far, from its files.
 pub fn so_far(directory: &Path, run: RunId, call: &CallRecord) -> Option<Output> {
     let directory = Some(directory.join(run.to_string()));
     let options = output::Options { directory, ..output::Options::default() };
@@ -68,12 +68,12 @@ impl LastCall {
         Self { run, tool: call.tool, state: call.state, at: call.at, why, output }
     }
 
-    /// What it said.
+    /// The output.
     pub fn output(&self) -> &Output {
         &self.output
     }
 
-    /// For a program.
+    /// The call as JSON.
     pub fn json(&self) -> Value {
         json!({
             "run": self.run.to_string(),
@@ -86,7 +86,7 @@ impl LastCall {
         })
     }
 
-    /// For a person.
+    /// The call as lines.
     pub fn view(&self, options: &punchlist_formats::view::Options) -> Vec<Line> {
         let ended = Ended {
             state: self.state,
@@ -100,7 +100,7 @@ impl LastCall {
     }
 }
 
-/// Why a call did not succeed, and what it said, from what is recorded of it.
+/// Why a call did not succeed, and its output, from its record.
 fn outcome(detail: Option<&Value>) -> (Option<String>, Output) {
     let Some(detail) = detail else { return (None, Output::default()) };
     if let Ok(outcome) = serde_json::from_value::<Outcome>(detail.clone()) {
@@ -111,7 +111,7 @@ fn outcome(detail: Option<&Value>) -> (Option<String>, Output) {
         };
         return (why, outcome.output().cloned().unwrap_or_default());
     }
-    // Older versions kept the reason alone, some of them under the outcome's name.
+    // Older versions stored only the reason, some of them under the outcome's name.
     let reason = detail.get("cancelled").unwrap_or(detail);
     let reason = serde_json::from_value::<CancelReason>(reason.clone());
     (reason.ok().map(|it| it.to_string()), Output::default())

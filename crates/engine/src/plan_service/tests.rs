@@ -1,9 +1,14 @@
-//! Which plan is chosen, and that a plan is made once.
+//! Choosing plans, and creating each plan only once.
+
+use std::sync::Arc;
 
 use pollster::block_on;
+use punchlist_model::needs::Needs;
 use punchlist_model::session::{Kept, SessionStore};
 use punchlist_model::store::memory::Memory as InMemory;
-use punchlist_model::{IdSource, SessionKey};
+use punchlist_model::{
+    Actor, Ctx, Holder, IdSource, Item, ItemRef, Limits, Mode, NewItem, Op, Plan, SessionKey,
+};
 
 use super::*;
 
@@ -19,7 +24,7 @@ fn key(id: &str) -> SessionKey {
     SessionKey { agent: "claude".to_owned(), id: id.to_owned() }
 }
 
-/// A session that has been seen; it has ended if `ended`.
+/// A recorded session, which has ended if `ended` is set.
 fn session(store: &InMemory, name: &str, ended: bool) -> Session {
     let new = Session { ended_at: ended.then(|| at(5)), ..Session::new(key(name), "/p", at(1)) };
     let Kept::Stored(version) = block_on(store.keep(new.clone())).unwrap() else {
@@ -37,7 +42,7 @@ fn make(store: &InMemory, which: Which, number: u32) -> PlanId {
     block_on(ensure(store, request(which, number))).unwrap()
 }
 
-/// The plan of a session, attached.
+/// Creates the plan of a session and attaches the session.
 fn begin(store: &InMemory, session: &Session, number: u32) -> PlanId {
     let key = session.attachment();
     let request = request(Which::Attached(key.clone()), number);
@@ -109,7 +114,7 @@ fn outside_the_only_live_sessions_plan_is_meant_and_several_are_listed() {
     let one = begin(&store, &session(&store, "one", false), 1);
     let own = make(&store, Which::Project, 2);
     assert_eq!(chosen(&store, None, CalledFrom::Outside), Choice::Found(one));
-    // Whoever is in a session does not come upon the list of another.
+    // A caller in a session never gets the plan of another session.
     assert_eq!(chosen(&store, None, CalledFrom::UnknownSession), Choice::Found(own));
     begin(&store, &session(&store, "other", false), 3);
     let Choice::Several(Ambiguity::LiveSessions, plans) = chosen(&store, None, CalledFrom::Outside)
@@ -133,4 +138,65 @@ fn what_an_ended_session_left_is_offered_outside_of_sessions_only() {
     assert_eq!(chosen(&store, None, CalledFrom::UnknownSession), missing);
     let own = make(&store, Which::Project, 2);
     assert_eq!(chosen(&store, None, CalledFrom::Outside), Choice::Found(own));
+}
+
+fn file(path: &str, name: &str) -> Which {
+    Which::File { path: path.to_owned(), name: Some(name.to_owned()) }
+}
+
+#[test]
+fn the_plan_of_a_file_is_found_by_its_path_and_called_by_its_name_if_that_is_free() {
+    let store = InMemory::default();
+    let found = |which: &Which| block_on(find(&store, "/p", which)).unwrap();
+    let name = |plan: PlanId| block_on(store.read(plan, Needs::header())).unwrap().name;
+    let (one, other) = (file("/p/a/plan.md", "plan.md"), file("/p/b/plan.md", "plan.md"));
+    assert_eq!(found(&one), None);
+    assert_eq!(make(&store, one.clone(), 1), id(1));
+    assert_eq!(make(&store, one.clone(), 2), id(1), "it is made once");
+    assert_eq!(make(&store, other.clone(), 3), id(3), "another path is another plan");
+    assert_eq!((found(&one), found(&other)), (Some(id(1)), Some(id(3))));
+    assert_eq!((name(id(1)), name(id(3))), (Some("plan.md".to_owned()), None));
+}
+
+fn ctx(second: i64) -> Ctx {
+    Ctx {
+        now: at(second),
+        ids: IdSource::fixed(at(second), 0),
+        actor: Actor::person("ann"),
+        holder: Holder::named("ann"),
+        attempt: None,
+        base: None,
+        mode: Mode::Enforced,
+        limits: Limits::default(),
+        gone: Vec::new(),
+        anyway: false,
+    }
+}
+
+#[test]
+fn a_copy_that_others_have_overtaken_is_read_again_and_decides_anew() {
+    let store = Arc::new(InMemory::default());
+    let plan = make(&store, Which::Project, 1);
+    let copy = || LivePlan::new(store.clone(), block_on(store.whole(plan)).unwrap());
+    let (mut one, mut other) = (copy(), copy());
+    let add = |title: &str| Op::Add(Box::new(NewItem::titled(title)));
+    block_on(one.change(&ctx(2), |_| vec![add("Build"), add("Test")])).unwrap();
+    // The second copy does not have the items yet when it first computes its operations.
+    let complete = |item: &Item| Op::Complete {
+        item: ItemRef::Number(item.number),
+        outcome: None,
+        with_children: false,
+    };
+    let all = |plan: &Plan| plan.listed().into_iter().map(complete).chain([add("Ship")]).collect();
+    block_on(other.change(&ctx(3), all)).unwrap();
+    assert_eq!(*other.plan(), *copy().plan());
+    assert_eq!(other.plan().progress().completed, 2);
+    assert_eq!(one.plan().progress().completed, 0, "it has heard of nothing");
+    block_on(
+        one.change(&ctx(4), |plan| plan.listed().iter().skip(2).map(|it| complete(it)).collect()),
+    )
+    .unwrap();
+    assert_eq!(one.plan().progress().completed, 0, "nothing to do in its copy: nothing is written");
+    block_on(one.read_again()).unwrap();
+    assert_eq!(*one.plan(), *copy().plan());
 }

@@ -1,14 +1,14 @@
-//! Whether a check may be run: whose command it is, and what the rules say of it.
+//! Whether a check may run: who wrote it, and what the policy rules say.
 //!
-//! To policy a check is a call of the tool `verify`. A person's own check runs unless a rule says otherwise;
-//! an agent's check needs a rule of the user's that allows it, and the person's consent for the project
-//! ([`super::consent`]). Front ends ask what [`Permission`] says must be asked.
+//! For policy, a check is a call of the tool `verify`. A person's own check runs unless a rule
+//! forbids it. An agent's check needs a rule of the user that allows it, and the person's consent
+//! for the project ([`super::consent`]). Front ends ask for what [`Permission`] requires.
 
 use std::path::Path;
 
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::{Check, Item, Number, Origin};
+use punchlist_model::{Check, Item, ItemRef, Number, Origin, Slice};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 
 use super::human::CalledBy;
@@ -16,13 +16,13 @@ use super::shell;
 use crate::fail::{ASK_USER, Fail};
 use crate::project;
 
-/// The tool that rules name.
+/// The tool's name in policy rules.
 const TOOL: &str = "verify";
 
 /// What must happen before a check runs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Permission {
-    /// Nothing: it may run.
+    /// The check may run.
     Granted,
     /// A person must have consented to checks that agents write in the project.
     NeedsConsent,
@@ -30,7 +30,7 @@ pub enum Permission {
     NeedsYes(String),
 }
 
-/// What must happen before a check runs, or why it may not run.
+/// What must happen before a check runs. The error says why it may not run.
 pub fn permission(
     policy: &Policy,
     item: &Item,
@@ -46,7 +46,7 @@ pub fn permission(
         }
         (Verdict::Deny(rule), _) => {
             Fail::refused(format!("a rule denies the check of item {number}: {}", rule.told()))
-                .hint("it stands in your config.toml or in the project's punchlist.toml.")
+                .hint("it is in your config.toml or in the project's punchlist.toml.")
         }
         (Verdict::Ask(_), Origin::Agent | Origin::Person) => {
             not_allowed(number, policy, &subject, called_by)
@@ -55,7 +55,17 @@ pub fn permission(
     Err(Fail { items: vec![number], ..fail })
 }
 
-/// Why a check does not run that a rule asks about, where there is no terminal to ask at.
+/// Refuses an agent that changes a check which a person wrote.
+pub fn may_change(plan: &Slice, item: &ItemRef, called_by: CalledBy) -> Result<(), Fail> {
+    let item = plan.find(item).ok().flatten().and_then(|number| plan.get(number));
+    let check = item.and_then(|it| it.check.as_ref());
+    if check.is_none_or(|it| it.origin == Origin::Agent) {
+        return Ok(());
+    }
+    called_by.not_an_agent("the checks that people wrote are changed")
+}
+
+/// The error for a check that a rule asks about, if there is no terminal.
 pub fn nobody_to_ask(number: Number, rule: &str) -> Fail {
     let fail = Fail::refused(format!(
         "a rule asks before the check of item {number}, and there is no terminal: {rule}"
@@ -64,21 +74,20 @@ pub fn nobody_to_ask(number: Number, rule: &str) -> Fail {
     Fail { items: vec![number], agent_hint: Some(ASK_USER.into()), ..fail }
 }
 
-/// A check in one line, for the person who is asked about it.
+/// A check as one line, for the person who is asked.
 pub fn line(item: &Item, check: &Check) -> String {
     let (title, command) = (text::one_line(&item.title), text::one_line(&check.command));
     format!("{}  {title}: {command}", item.number)
 }
 
-/// What policy looks at: a person's check is harmless to it. It runs in a directory of the project, named
-/// from its root, or outside of it.
+/// The call that policy decides about. A person's check is harmless. `below` is the directory,
+/// relative to the project's root; `None` if it is outside.
 pub fn subject(check: &Check, below: Option<&str>) -> Subject {
     let harmless = check.origin == Origin::Person;
     Subject { harmless, ..shell::subject_below(TOOL, &check.command, below) }
 }
 
-/// Where a directory is in its project, from the root of the checkout that it is in: rules name
-/// programs from there.
+/// A directory relative to the root of its checkout. Policy rules name programs from there.
 pub fn below(directory: &Path) -> Option<String> {
     let has_git = |it: &&Path| it.join(".git").exists();
     let root = match directory.ancestors().find(has_git) {
@@ -88,8 +97,8 @@ pub fn below(directory: &Path) -> Option<String> {
     Some(directory.strip_prefix(root).ok()?.to_str()?.to_owned())
 }
 
-/// Why a check does not run in a run, where nobody is asked about it; nothing, if it does or if a rule
-/// says by itself what becomes of it.
+/// Why a run does not run a check without asking; `None` if it runs the check, or if a rule decides
+/// about it.
 pub fn held(
     policy: &Policy,
     check: &Check,
@@ -114,7 +123,8 @@ pub fn held(
     }
 }
 
-/// An agent is told to ask its user; the rule to add is for people.
+/// The error for an agent's check that no rule allows. An agent is told to ask its user; a person
+/// gets the rule to add.
 fn not_allowed(number: Number, policy: &Policy, subject: &Subject, called_by: CalledBy) -> Fail {
     if called_by.is_agent() {
         return Fail::refused(format!(

@@ -1,8 +1,8 @@
-//! A person's consent to checks that agents wrote, once for each project.
+//! A person's consent to checks that agents wrote, per project.
 //!
-//! It is kept in the user's data directory, one project a line, and never in the project: anybody may have
-//! written what lies there. Front ends ask for it at a terminal, with [`meaning`] above the question, and never
-//! on behalf of an agent.
+//! It is kept in the user's data directory, one project per line, and never in the project, because
+//! anybody may have written the files there. Front ends ask for it at a terminal, with [`meaning`]
+//! above the question, and never on behalf of an agent.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ pub fn is_given(data: &Path, project: &str) -> bool {
     is_recorded(&record(data), project)
 }
 
-/// Whether consent for a project could be recorded at all.
+/// Checks that consent for a project can be recorded.
 pub fn check_project(project: &str) -> Result<(), Fail> {
     if project.contains('\n') {
         return Err(Fail::usage(format!("{project:?} has a line break in its path"))
@@ -33,7 +33,7 @@ pub fn give(data: &Path, project: &str) -> Result<(), Fail> {
     private::append(&file, format!("{project}\n").as_bytes()).map_err(|why| unwritable(&file, &why))
 }
 
-/// Takes consent back. Returns whether it had been given.
+/// Withdraws consent. Returns whether it had been given.
 pub fn take_back(data: &Path, project: &str) -> Result<bool, Fail> {
     let file = record(data);
     if !is_recorded(&file, project) {
@@ -49,7 +49,7 @@ pub fn take_back(data: &Path, project: &str) -> Result<bool, Fail> {
     Ok(true)
 }
 
-/// What a yes means, for the person who is asked. `about` is the check that is to run, if one is.
+/// Explains what a yes means, for the person who is asked. `about` is the check to run, if any.
 pub fn meaning(project: &str, about: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(about) = about {
@@ -80,7 +80,7 @@ fn is_recorded(file: &Path, project: &str) -> bool {
 
 fn unwritable(file: &Path, why: &io::Error) -> Fail {
     Fail::new(Code::Unusable, format!("cannot write {}: {why}", file.display()))
-        .hint("the record of your word lies in your data directory.")
+        .hint("the record of your consent is in your data directory.")
 }
 
 #[cfg(test)]

@@ -1,20 +1,22 @@
-//! Who makes a call: a person, an agent, or a step of a run.
+//! Detects who makes a call: a person, an agent, or a step of a run.
 //!
-//! A yes to a question allows something that a rule holds back, so it must come from a person at a terminal,
-//! and not from the agent that asks. Agents are known by what they put into the environment of the programs
-//! that they start, and by the processes above. What that promises and what it does not is in
-//! `docs/security.md`. Environment, processes and terminal are handed in as [`Signs`].
+//! A yes to a question allows something that a rule holds back, so it must come from a person at a
+//! terminal, and not from the agent that asks. Agents are detected by the environment variables
+//! that they set for the programs that they start, and by ancestor processes. `docs/security.md`
+//! says what this guarantees and what it does not. The caller passes in environment, processes and
+//! terminal as [`Signs`].
 
 use std::ffi::OsString;
 
 use punchlist_bridge::process::Ancestor;
+use punchlist_model::Origin;
 
 use crate::fail::{ASK_USER, Fail};
 use crate::session;
 
-/// What agents set for the programs that they start, and nobody sets for a terminal of their own. A
-/// variable that users put into their profile is no sign, nor one that an editor sets for every
-/// terminal in its window.
+/// Variables that agents set for the programs that they start and that nobody sets in a terminal.
+/// Variables that users put into their profile, or that an editor sets for every terminal in its
+/// window, are not in this list.
 const SIGNS: &[(&str, &str)] = &[
     ("CLAUDECODE", "claude"),
     ("CLAUDE_CODE_SESSION_ID", "claude"),
@@ -41,29 +43,29 @@ const SIGNS: &[(&str, &str)] = &[
     ("AI_AGENT", UNNAMED),
 ];
 
-/// An agent of which no more is known.
+/// The name of an agent of which nothing else is known.
 const UNNAMED: &str = "an agent";
 
 /// A variable that several agents set to their own name. Others use it for something else, so only
-/// these names count.
+/// the names below count.
 const NAMED: &str = "AGENT";
 const NAMES: &[&str] = &["aider", "amp", "copilot", "crush", "goose", "kiro", "opencode", "qwen"];
 
-/// What a step of a run finds in its environment.
+/// The variable that a run sets for its steps.
 const RUN: &str = "PUNCHLIST_RUN";
 
 /// Looks up an environment variable.
 pub type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 
-/// What shows who makes a call. Each is asked for only where the ones before it say nothing.
+/// What shows who makes a call. Each part is only read if the parts before it show nothing.
 #[expect(missing_debug_implementations, reason = "functions have nothing to show")]
 #[derive(Clone, Copy)]
 pub struct Signs<'a> {
     /// The environment of the process.
     pub variables: Variables<'a>,
-    /// The processes above, nearest first, up to the first that is called like an agent.
+    /// The ancestor processes, nearest first, up to the first that has an agent's name.
     pub ancestors: &'a dyn Fn() -> Vec<Ancestor>,
-    /// Whether keys come from a terminal, and the process belongs to that terminal.
+    /// Whether input comes from a terminal to which the process belongs.
     pub has_terminal: &'a dyn Fn() -> bool,
 }
 
@@ -78,9 +80,9 @@ impl Signs<'_> {
 /// Who makes a call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CalledBy {
-    /// A person whose keys come from the terminal.
+    /// A person at a terminal.
     PersonAtTerminal,
-    /// A person, as far as anything shows, without a terminal: a script, or input from a pipe.
+    /// Presumably a person, without a terminal: a script, or input from a pipe.
     PersonElsewhere,
     /// An agent of this name.
     Agent(&'static str),
@@ -89,7 +91,7 @@ pub enum CalledBy {
 }
 
 impl CalledBy {
-    /// Who makes the call, by these signs.
+    /// Detects who makes the call.
     pub fn find(signs: &Signs<'_>) -> Self {
         if let Some(agent) = signs.agent() {
             Self::Agent(agent)
@@ -102,9 +104,14 @@ impl CalledBy {
         }
     }
 
-    /// The agent that makes the call, where only agents make it: a hook, or a call of the MCP server.
+    /// Detects the agent, if only agents make this call: a hook, or a call of the MCP server.
     pub fn find_agent(signs: &Signs<'_>) -> Self {
         Self::Agent(signs.agent().unwrap_or(UNNAMED))
+    }
+
+    /// The origin of a command that comes with the call.
+    pub fn origin(self) -> Origin {
+        if self.is_agent() { Origin::Agent } else { Origin::Person }
     }
 
     /// The name of the agent, if one makes the call.
@@ -115,18 +122,18 @@ impl CalledBy {
         }
     }
 
-    /// Whether an agent makes the call: then what it writes down is not a person's word.
+    /// Whether an agent makes the call. Then what it writes does not count as a person's.
     pub fn is_agent(self) -> bool {
         self.agent().is_some()
     }
 
-    /// Whether a person makes the call. There need not be a terminal.
+    /// Whether a person makes the call, with or without a terminal.
     pub fn is_person(self) -> bool {
         matches!(self, Self::PersonAtTerminal | Self::PersonElsewhere)
     }
 
-    /// Refuses what only a person at a terminal may do. `what` is done, as in `items are approved`, with
-    /// the verb `verb`.
+    /// Refuses what only a person at a terminal may do. `what` is the action, as in `items are
+    /// approved`; `verb` is the verb to use.
     pub fn at_terminal(self, what: &str, verb: &str) -> Result<(), Fail> {
         match self {
             Self::PersonAtTerminal => Ok(()),
@@ -139,33 +146,35 @@ impl CalledBy {
         }
     }
 
-    /// Refuses what is for people alone, where an agent makes the call. There need not be a terminal.
+    /// Refuses what agents may not do. A terminal is not needed.
     pub fn not_an_agent(self, what: &str) -> Result<(), Fail> {
         self.agent().map_or(Ok(()), |agent| Err(not_by_agent(what, agent)))
     }
 }
 
-/// Why something is not done that only a person at a terminal may do, where there is no terminal.
+/// The error for something that only a person at a terminal may do, if there is no terminal.
 pub fn no_terminal(what: &str, verb: &str) -> Fail {
     Fail::refused(format!("{what} by a person at a terminal, and there is none here"))
         .hint(format!("run `punchlist {verb}` there, with nothing piped into it."))
 }
 
-/// An agent is not shown what a person would type: it would try that next.
+/// The error for an agent. It does not show the command that a person would type, because the agent
+/// would try it.
 fn not_by_agent(what: &str, agent: &str) -> Fail {
     Fail::refused(format!("{what} by people, and this call is made by {agent}")).hint(ASK_USER)
 }
 
-/// Whether the answer of an MCP client's user is a person's word, as far as the server can tell: not in a
-/// step of a run, and not where an agent stands above that is not the client. `ancestors` are all processes
-/// above.
+/// Whether an answer through an MCP client comes from a person, as far as the server can tell: the
+/// call is not made in a step of a run, and no agent other than the client is an ancestor.
+/// `ancestors` are all ancestor processes.
 pub fn is_persons_client(variables: Variables<'_>, ancestors: &[Ancestor]) -> bool {
     let named: Vec<&str> = named_agents(variables).collect();
     !is_step(variables) && is_clients_own(&named, ancestors)
 }
 
-/// Whether every sign of an agent is one of the client's own. The client is the process that started the
-/// server, with those of the same agent right above it; a shell between them would be the agent's tool.
+/// Whether every sign of an agent belongs to the client itself. The client is the process that
+/// started the server, with the processes of the same agent right above it. A shell between them
+/// would be the agent's tool.
 fn is_clients_own(named: &[&str], above: &[Ancestor]) -> bool {
     let own = above.first().and_then(session::agent_of);
     let is_own = |it: &&Ancestor| own.is_some() && session::agent_of(it) == own;
@@ -267,17 +276,17 @@ mod tests {
         for (named, names, expected) in [
             (&[][..], &[][..], true),
             (&[], &["zed", "systemd"], true),
-            // Claude Code tells its servers what it tells its tools.
+            // Claude Code sets the same variables for its servers as for its tools.
             (&["claude", "claude"], &["claude", "bash", "tmux"], true),
             (&["codex"], &["codex", "codex", "bash"], true),
             (&["an agent"], &["crush", "bash"], true),
-            // A program that an agent has written plays the client.
+            // A program that an agent wrote acts as the client.
             (&["claude"], &["python3", "bash", "claude"], false),
             (&[], &["python3", "bash", "claude"], false),
             (&["claude"], &["bash", "claude"], false),
             (&["claude"], &["python3"], false),
             (&["an agent"], &["python3"], false),
-            // An agent that an agent has started: nobody sits before it.
+            // An agent that was started by an agent: there is no person.
             (&["codex"], &["codex", "bash", "claude"], false),
             (&["claude", "codex"], &["codex", "bash"], false),
             (&[], &["claude", "bash", "claude"], false),

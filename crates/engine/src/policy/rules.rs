@@ -1,8 +1,8 @@
-//! Rules of policy in files: `[[policy]]` tables in TOML, read and added to.
+//! Policy rules in files: reads and adds `[[policy]]` tables in TOML.
 //!
-//! The user's file may allow, a project's may only tighten; who owns a text is said by whoever reads
-//! it. A rule that cannot be understood is an error with its line and key, never a rule that is left
-//! out: what was meant to forbid must not be lost in silence.
+//! The user's file may allow something; a project's file may only tighten. The caller says whose
+//! file a text is. A rule that cannot be read is an error with line and key, and is never skipped:
+//! a rule that forbids something must not be lost.
 
 mod names;
 mod remember;
@@ -11,6 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use punchlist_model::call::Permit;
 use punchlist_sched::policy::{Decision, Policy, Rule, Subject, Verdict};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -18,7 +19,7 @@ use toml::de::{DeTable, DeValue};
 use crate::policy::shell;
 pub use remember::{Unkept, remember};
 
-/// A rule, and where it stands.
+/// A rule, and its line in the file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Placed {
     /// The rule.
@@ -27,44 +28,45 @@ pub struct Placed {
     pub line: usize,
 }
 
-/// Whose file a rule stands in.
+/// Whose file a rule is in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Whose {
-    /// The user's own.
+    /// The user's own file.
     User,
-    /// The project's.
+    /// The project's file.
     Project,
 }
 
-/// The rules of a user and of a project.
+/// The policy rules of a user and of a project.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
-    /// The user's own.
+    /// The user's rules.
     pub user: Vec<Placed>,
-    /// The project's.
+    /// The project's rules.
     pub project: Vec<Placed>,
 }
 
 impl Rules {
-    /// What holds in a project, which is named by its root. What a project's own file allows does not.
+    /// The policy for a project, which is named by its root. Rules of the project's file that allow
+    /// something are ignored.
     pub fn policy(&self, project: &str) -> Policy {
         let user = self.user.iter().map(|it| &it.rule).filter(|it| holds(it, project));
         let own = self.project.iter().map(|it| it.rule.clone());
         Policy::new(user.cloned().collect(), own.collect()).in_project(project)
     }
 
-    /// How many of a project's rules allow something, which is not looked at.
+    /// How many of the project's rules allow something and are ignored.
     pub fn ignored(&self) -> usize {
         self.project.iter().filter(|it| it.rule.decision == Decision::Allow).count()
     }
 
-    /// The user's rules that allow a program by a relative path and do not say of which project: each
-    /// project has its own `./check.sh`, so they allow nothing.
+    /// The user's rules that allow a program by a relative path and name no project. They are
+    /// ignored, because each project has its own `./check.sh`.
     pub fn of_no_project(&self) -> impl Iterator<Item = &Placed> {
         self.user.iter().filter(|it| lacks_project(&it.rule))
     }
 
-    /// Where a rule stands.
+    /// Finds the file and line of a rule.
     pub fn find(&self, rule: &Rule) -> Option<(Whose, usize)> {
         let at = |all: &[Placed]| all.iter().find(|it| it.rule == *rule).map(|it| it.line);
         let user = at(&self.user).map(|line| (Whose::User, line));
@@ -72,7 +74,15 @@ impl Rules {
     }
 }
 
-/// Whether a rule of the user's is looked at in a project.
+/// The rules for these permits as text, one per line: for one project, or without a project for
+/// all.
+pub fn written(permits: &[Permit], project: Option<&str>) -> Vec<String> {
+    let project = project.map(str::to_owned);
+    let rule = |permit: &Permit| Rule { project: project.clone(), ..Rule::from(permit) };
+    permits.iter().map(|it| rule(it).to_string()).collect()
+}
+
+/// Whether a rule of the user applies to a project.
 fn holds(rule: &Rule, project: &str) -> bool {
     rule.project.as_deref().is_none_or(|it| same_root(it, project)) && !lacks_project(rule)
 }
@@ -86,13 +96,13 @@ fn same_root(one: &str, other: &str) -> bool {
     plain(one) == plain(other)
 }
 
-/// A rule, or the text that it stands in, that cannot be understood.
+/// An error in a rule, or in the text that contains it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct Bad {
-    /// Where, counted from 1.
+    /// The line, counted from 1.
     pub line: usize,
-    /// Which key, with what is wrong with it.
+    /// The key and what is wrong with it.
     pub what: String,
 }
 
@@ -100,12 +110,12 @@ pub struct Bad {
 const KEYS: [&str; 9] =
     ["decision", "tool", "server", "command", "argument", "project", "reason", "fits", "not"];
 
-/// Reads the rules of a configuration file. Its other keys are somebody else's.
+/// Reads the policy rules of a configuration file. Other keys are ignored.
 pub fn read(text: &str) -> Result<Vec<Rule>, Bad> {
     Ok(placed(text)?.into_iter().map(|it| it.rule).collect())
 }
 
-/// Reads the same, with the line that each rule stands in.
+/// Reads the policy rules with their line numbers.
 pub fn placed(text: &str) -> Result<Vec<Placed>, Bad> {
     let at = |offset: usize| 1 + text.bytes().take(offset).filter(|it| *it == b'\n').count();
     let reader = Reader { at: &at };
@@ -186,7 +196,7 @@ impl Reader<'_> {
         Ok(rule)
     }
 
-    /// Holds a rule against an example of what it is about, or is not.
+    /// Checks a rule against an example that it must match, or must not match.
     fn hold(&self, rule: &Rule, example: &Spanned<String>, should: bool) -> Result<(), Bad> {
         if decides(rule, example.get_ref()) == should {
             return Ok(());
@@ -197,7 +207,7 @@ impl Reader<'_> {
         Err(self.bad(example, format!("policy.{key}: {shown:?} {is} the rule {bare}")))
     }
 
-    /// Examples: a text, or a list of texts.
+    /// Examples: a text or a list of texts.
     fn examples(
         &self,
         key: &str,
@@ -210,7 +220,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A project's root, from the root of the file system.
+    /// A project's root, as an absolute path.
     fn project(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Bad> {
         let text = self.text("project", value)?;
         if text.starts_with('/') {
@@ -249,7 +259,7 @@ impl Reader<'_> {
             self.bad(value, format!("policy.command = {shown} is not {what}"))
         };
         if let Some(text) = value.get_ref().as_str() {
-            // Whoever quotes expects a shell, and there is none.
+            // Quotes would suggest a shell, and there is none.
             if text.contains(['"', '\'', '\\', '$', '`', ';', '|', '&', '\n']) {
                 let shown = shown(value.get_ref());
                 let what = "holds signs of the shell; write the words as a list, each as the program \
@@ -289,7 +299,7 @@ impl Reader<'_> {
     }
 }
 
-/// A value in a message: texts as they are, short; of anything else its kind.
+/// A value for a message: the start of a text, or the kind of any other value.
 fn shown(value: &DeValue<'_>) -> Cow<'static, str> {
     match value.as_str() {
         Some(text) => {
@@ -307,8 +317,8 @@ fn shown(value: &DeValue<'_>) -> Cow<'static, str> {
     }
 }
 
-/// Whether a rule alone decides as it says over an example: a command line where it is about commands,
-/// else an argument's text, a tool's or a server's name.
+/// Whether a rule alone decides about an example. The example is a command line if the rule is
+/// about commands, else an argument's text, a tool's name or a server's name.
 fn decides(rule: &Rule, example: &str) -> bool {
     let literal = |it: &Option<String>| it.as_ref().map(|it| it.replace('*', ""));
     let named = literal(&rule.tool);

@@ -1,8 +1,8 @@
-//! Command lines of a shell, looked at without running them.
+//! Analyses shell command lines without running them.
 //!
-//! [`commands()`] says which commands a line consists of, for policy. `word` reads one word, `program`
-//! knows which programs run others, `hidden` finds what rules that tighten should see besides. What any
-//! of them is not sure of, none of them guesses.
+//! [`commands()`] lists the commands of a line, for policy. `word` reads one word, `program` knows
+//! the programs that run other programs, `hidden` finds commands that only tightening rules should
+//! see. None of them guesses: what is uncertain is reported as unknown.
 
 mod commands;
 mod hidden;
@@ -14,12 +14,13 @@ use punchlist_sched::policy::{Commands, Subject};
 
 pub use commands::commands;
 
-/// What policy looks at, of a command line that runs where rules are written for.
+/// The call for policy of a command line that runs in the project's root.
 pub fn subject(tool: &str, line: &str) -> Subject {
     subject_below(tool, line, Some(""))
 }
 
-/// The same of one that runs in a directory below that, or, without one, somewhere else.
+/// The call for policy of a command line that runs in a directory below the root; without a
+/// directory, outside of the project.
 pub fn subject_below(tool: &str, line: &str, directory: Option<&str>) -> Subject {
     let commands = match directory {
         Some(directory) if directory.split('/').all(|it| it.is_empty() || it == ".") => {
@@ -41,7 +42,8 @@ pub fn subject_below(tool: &str, line: &str, directory: Option<&str>) -> Subject
     }
 }
 
-/// Whether what begins with these words can never be told, so that no rule about it allows anything.
+/// Whether command lines that begin with these words are always opaque, so that no rule can allow
+/// them.
 pub fn is_never_told(words: &[String]) -> bool {
     program::is_never_told(words)
 }

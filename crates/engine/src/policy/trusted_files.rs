@@ -1,10 +1,10 @@
-//! Which files found in a directory tree may be used.
+//! Which files in a directory tree may be used.
 //!
-//! A database or configuration that came with somebody's repository could lead the engine anywhere,
-//! so one that lies in a tree is used only if this user's `init` recorded it and the file is this
-//! user's own. The record lies in the user's data directory, one file a line: the path of a database;
-//! for other files the digest of their content and the path, because those change with every `git pull`.
-//! The last line about a file counts.
+//! A database or configuration that came with somebody's repository could mislead the engine. So
+//! such a file in a tree is used only if this user's `init` recorded it and the user owns it. The
+//! record is in the user's data directory, one file per line: the path of a database; for other
+//! files the digest of the content and the path, because those change with every `git pull`. The
+//! last line about a file counts.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -18,25 +18,25 @@ use crate::check::evidence::Sum;
 use crate::fail::{Code, Fail};
 use crate::{places, project};
 
-/// What is known of a database in a tree.
+/// The state of a database in a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FoundDatabase {
-    /// There is none.
+    /// There is no database.
     Absent,
-    /// It may be used.
+    /// The database may be used.
     Trusted,
-    /// It may not, for this reason.
+    /// The database may not be used, for this reason.
     Ignored(String),
 }
 
-/// What is known of another file in a tree: its content is trusted as it was recorded, and no other.
+/// The state of another file in a tree. Only the recorded content is trusted.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FoundFile {
-    /// There is none.
+    /// There is no file.
     Absent,
-    /// It may be used as it was read.
+    /// The file may be used. This is its content.
     Trusted(String),
-    /// It may not, for this reason.
+    /// The file may not be used, for this reason.
     Ignored(String),
 }
 
@@ -45,12 +45,12 @@ pub enum FoundFile {
 pub struct TrustedFiles {
     /// The user's data directory, if there is one.
     pub data: Option<PathBuf>,
-    /// Who makes the call: messages tell agents to ask their user.
+    /// Who makes the call. Messages tell agents to ask their user.
     pub called_by: CalledBy,
 }
 
 impl TrustedFiles {
-    /// Looks at a database in a tree. Costs one `stat` where there is none.
+    /// Examines a database in a tree. If there is none, this costs one `stat`.
     pub fn look(&self, path: &Path) -> Result<FoundDatabase, Fail> {
         let Ok(meta) = fs::symlink_metadata(path) else { return Ok(FoundDatabase::Absent) };
         let why = match strange(path, &meta) {
@@ -63,9 +63,10 @@ impl TrustedFiles {
         Ok(FoundDatabase::Ignored(format!("ignored {}: {why}", path.display())))
     }
 
-    /// Refuses a database that `--db` or `PUNCHLIST_DB` names and that lies in a repository, unless `init`
-    /// recorded it: whoever wrote the repository may have set the name, too. In our own data directory nothing
-    /// comes with a repository, even where the home directory is one. `path` is absolute.
+    /// Refuses a database that `--db` or `PUNCHLIST_DB` names and that is in a repository, unless
+    /// `init` recorded it: the author of the repository may also have set the name. Files in our
+    /// own data directory are accepted, even if the home directory is a repository. `path` is
+    /// absolute.
     pub fn check_named(&self, path: &Path) -> Result<(), Fail> {
         let given = real(path);
         let target = fs::canonicalize(path).ok().filter(|it| *it != given);
@@ -98,7 +99,7 @@ impl TrustedFiles {
         Ok(())
     }
 
-    /// Reads a file in a tree other than a database.
+    /// Reads a file in a tree that is not a database.
     pub fn read(&self, path: &Path) -> Result<FoundFile, Fail> {
         let Ok(meta) = fs::symlink_metadata(path) else { return Ok(FoundFile::Absent) };
         let ignored =
@@ -118,7 +119,7 @@ impl TrustedFiles {
         Ok(FoundFile::Trusted(text))
     }
 
-    /// Those of the files that are not trusted as they are now.
+    /// The files whose current content is not trusted yet.
     pub fn not_yet(&self, files: Vec<FileToTrust>) -> Result<Vec<FileToTrust>, Fail> {
         let record = self.record()?;
         let is_new = |it: &FileToTrust| recorded(&record, &it.path) != Some(it.recorded());
@@ -146,7 +147,7 @@ impl TrustedFiles {
         let file = self.record()?;
         private::append(&file, &lines).map_err(|why| {
             Fail::new(Code::Unusable, format!("cannot write {}: {why}", file.display()))
-                .hint("the record of trusted files lies in your data directory.")
+                .hint("the record of trusted files is in your data directory.")
         })
     }
 
@@ -155,21 +156,22 @@ impl TrustedFiles {
         Ok(data.join("trusted"))
     }
 
-    /// Why a file is not trusted that nothing is wrong with.
+    /// Why a file without other faults is not trusted.
     fn unlisted(&self) -> String {
         let next = self.next("if it is yours, run `punchlist init`");
         format!("it is not on your list of trusted files; {next}")
     }
 
-    /// What a person does next. An agent is not told the command: whether a file is trusted is not its to say.
+    /// What to do next. An agent is not told the command, because it may not decide whether a file
+    /// is trusted.
     fn next(&self, person: &'static str) -> &'static str {
         if self.called_by.is_agent() { "ask your user whether it is theirs" } else { person }
     }
 }
 
-/// An absolute path with the real names of its directories, as far as they exist.
+/// An absolute path with symbolic links resolved in the directories that exist.
 fn real(whole: &Path) -> PathBuf {
-    // It ends in a step up: what that leads to is no name in the directory before it.
+    // The path ends in `..`, which must be resolved as a whole.
     if whole.file_name().is_none() {
         return fs::canonicalize(whole).unwrap_or_else(|_| whole.to_owned());
     }
@@ -181,17 +183,17 @@ fn real(whole: &Path) -> PathBuf {
     whole.to_owned()
 }
 
-/// The whole text of a file.
+/// The text of a configuration file.
 pub fn text(path: &Path) -> Result<String, Fail> {
     let fail = |why: String| Fail::usage(format!("{}: {why}", path.display()));
     let size = fs::metadata(path).map_err(|why| fail(why.to_string()))?.len();
     if size > MOST {
-        return Err(fail(format!("a configuration of {size} bytes is not read")));
+        return Err(fail(format!("a configuration of {size} bytes is too large")));
     }
     fs::read_to_string(path).map_err(|why| fail(why.to_string()))
 }
 
-/// The largest configuration file that is read.
+/// Maximum size of a configuration file, in bytes.
 const MOST: u64 = 1024 * 1024;
 
 fn digest(text: &str) -> String {
@@ -209,13 +211,13 @@ pub fn strange(path: &Path, meta: &fs::Metadata) -> Option<&'static str> {
         return Some("it belongs to another user");
     }
     if fs::canonicalize(path).ok().as_deref() != Some(path) {
-        return Some("it lies behind a symbolic link");
+        return Some("its path contains a symbolic link");
     }
     strange_beside(path)
 }
 
-/// Why the files beside a database could not be trusted. They are written to without a further
-/// look: a link there would lead the first write to any file of this user's.
+/// Why the files beside a database could not be trusted. They are written without further checks:
+/// through a symbolic link, the first write could change any file of this user.
 pub fn strange_beside(path: &Path) -> Option<&'static str> {
     let strange = ["-bell", "-wal", "-shm", "-journal"].iter().any(|suffix| {
         let mut name = path.as_os_str().to_owned();
@@ -225,12 +227,12 @@ pub fn strange_beside(path: &Path) -> Option<&'static str> {
     strange.then_some("a file beside it is a link, or not your own")
 }
 
-/// A file that is to be trusted.
+/// A file to trust.
 #[derive(Clone, Debug)]
 pub struct FileToTrust {
-    /// Where it is.
+    /// The file's path.
     pub path: PathBuf,
-    /// What it says; `None` for a database.
+    /// The file's text; `None` for a database.
     pub text: Option<String>,
 }
 
@@ -240,19 +242,19 @@ impl FileToTrust {
     }
 }
 
-/// What a line about a file says.
+/// What a line of the record says about a file.
 #[derive(PartialEq, Eq, Debug)]
 enum Recorded {
-    /// Its path, whatever it holds.
+    /// The path, with any content.
     Path,
-    /// The digest of what it says.
+    /// The digest of the content.
     Digest(String),
 }
 
-/// What a digest begins with. A path begins with a slash.
+/// The prefix of a digest. A path begins with a slash.
 const SHA256: &str = "sha256:";
 
-/// What was last recorded of a file.
+/// The last record of a file.
 fn recorded(record: &Path, path: &Path) -> Option<Recorded> {
     let bytes = fs::read(record).ok()?;
     let path = path.as_os_str().as_bytes();

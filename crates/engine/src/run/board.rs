@@ -1,4 +1,4 @@
-//! How a run stands, item by item: what the view draws and what the last line sums up. Pure.
+//! The state of a run, item by item: the data for the view and for the summary. Pure.
 
 #[cfg(test)]
 mod tests;
@@ -11,20 +11,20 @@ use punchlist_model::call::Printed;
 use punchlist_model::{Item, Level, Number, Plan, Progress, Status};
 
 use super::schedule::{Held, Schedule, Task, Tree};
-use super::sub_lists;
+use super::steps::sub_lists;
 
-/// How many lines of what it printed stand under a step.
+/// How many lines of output are shown under a step.
 const UNDER: usize = 3;
 
-/// How a run stands.
+/// The state of a run.
 pub struct Board {
     title: String,
     how: Vec<String>,
     rows: Vec<Row>,
     places: BTreeMap<Number, usize>,
-    /// When it began, in milliseconds since 1970.
+    /// When the run began, in milliseconds since 1970.
     began: i64,
-    /// How far the plan has come.
+    /// The plan's progress.
     pub(crate) progress: Progress,
 }
 
@@ -33,23 +33,23 @@ struct Row {
     depth: usize,
     worker: String,
     phase: Phase,
-    /// When its present phase began.
+    /// When its current phase began.
     since: Option<i64>,
-    /// How long it ran, once it has ended.
+    /// How long the item ran, once it has ended.
     ms: Option<u64>,
-    /// What it waits for before it begins.
+    /// What the item waits for before it begins.
     waits: String,
-    /// The last line that it wrote.
+    /// The last line of output while it runs.
     said: String,
-    /// The last lines that it printed, once it is done.
+    /// The last lines of output, once it is done.
     printed: Printed,
-    /// Whether it was closed in this run and not before.
+    /// Whether the item was closed in this run and not before.
     is_new: bool,
-    /// Whether progress counts it.
+    /// Whether progress counts the item.
     is_leaf: bool,
 }
 
-/// Where an item is in this run.
+/// The phase of an item in this run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Phase {
     Open,
@@ -60,9 +60,9 @@ enum Phase {
         what: String,
         log: Option<String>,
     },
-    /// A rule says no.
+    /// A rule denied the item.
     Denied(String),
-    /// A person says no, and possibly why.
+    /// A person refused the item, possibly with a reason.
     Refused(Option<String>),
     Left(String),
     Cancelled(String),
@@ -71,26 +71,26 @@ enum Phase {
 /// How many items ended how.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sum {
-    /// Done in this run.
+    /// Items completed in this run.
     pub done: usize,
-    /// Of these, checked or approved.
+    /// How many of these are checked or approved.
     pub sure: usize,
-    /// Done before this run.
+    /// Items completed before this run.
     pub before: usize,
-    /// Failed, and why.
+    /// Failed items, with the reason.
     pub failed: Vec<String>,
-    /// Denied by a rule, and by which.
+    /// Items denied by a rule, with the rule.
     pub denied: Vec<String>,
-    /// Refused by a person, and why if they said so.
+    /// Items refused by a person, with the reason if given.
     pub refused: Vec<String>,
-    /// Open for any other reason.
+    /// Items that are open for any other reason.
     pub left: usize,
-    /// Everything is closed.
+    /// Whether everything is closed.
     pub is_over: bool,
 }
 
 impl Board {
-    /// A board before anything has begun.
+    /// The board before anything has begun.
     pub(crate) fn new(
         plan: &Plan,
         tree: &Tree,
@@ -103,7 +103,7 @@ impl Board {
         let mut rows = Vec::new();
         let mut places = BTreeMap::new();
         let leaves = plan.leaves();
-        // What an agent has on a list of its own is told beside the item that it is at.
+        // Entries of an agent's own list are shown beside the item that the agent works on.
         for item in plan.listed().into_iter().filter(|it| !sub_lists::is_entry(it)) {
             let phase = match (item.status, schedule.held.get(&item.number)) {
                 (Status::Completed, _) => Phase::Done(item.evidence_level()),
@@ -160,7 +160,7 @@ impl Board {
         }
     }
 
-    /// An item is done and has printed this.
+    /// An item is done and has printed this output.
     pub(crate) fn printed(&mut self, number: Number, printed: Printed) {
         if let Some(row) = self.row(number) {
             row.printed = printed.last(UNDER);
@@ -174,7 +174,7 @@ impl Board {
         }
     }
 
-    /// An item waits again: it was allowed, or will be tried another time.
+    /// An item waits again: it was allowed, or will be retried.
     pub(crate) fn waits(&mut self, number: Number, why: &str) {
         if let Some(row) = self.row(number) {
             (row.phase, row.since) = (Phase::Open, None);
@@ -192,17 +192,17 @@ impl Board {
         self.ends(number, Phase::Failed { what: what.to_owned(), log }, now);
     }
 
-    /// A rule does not let an item run.
+    /// A rule denied an item.
     pub(crate) fn denied(&mut self, number: Number, rule: &str, now: i64) {
         self.ends(number, Phase::Denied(rule.to_owned()), now);
     }
 
-    /// A person does not let an item run.
+    /// A person refused an item.
     pub(crate) fn refused(&mut self, number: Number, reason: Option<String>, now: i64) {
         self.ends(number, Phase::Refused(reason), now);
     }
 
-    /// An item is not done in this run after all.
+    /// An item will not be done in this run.
     pub(crate) fn left(&mut self, number: Number, why: impl Into<String>, now: i64) {
         self.ends(number, Phase::Left(why.into()), now);
     }
@@ -216,7 +216,7 @@ impl Board {
         }
     }
 
-    /// What the view draws.
+    /// The data for the view.
     pub fn view(&self, now: i64) -> Run {
         Run {
             title: self.title.clone(),
@@ -228,15 +228,15 @@ impl Board {
         }
     }
 
-    /// One item as the view draws it.
+    /// One item for the view.
     pub fn step(&self, number: Number, now: i64) -> Option<Step> {
         self.places.get(&number).and_then(|at| self.rows.get(*at)).map(|it| it.step(now))
     }
 
-    /// What the run came to so far.
+    /// The result of the run so far.
     pub fn sum(&self) -> Sum {
         let mut sum = Sum { is_over: true, ..Sum::default() };
-        // What holds others together is counted by these, unless it alone is left.
+        // A parent is counted through its sub-items, unless only the parent is left.
         let mut above = 0;
         for row in &self.rows {
             match &row.phase {
@@ -272,7 +272,7 @@ impl Board {
 }
 
 impl Sum {
-    /// Whether something could not be done, and not for want of a person.
+    /// Whether items failed or were denied.
     pub fn is_broken(&self) -> bool {
         !self.failed.is_empty() || !self.denied.is_empty()
     }
@@ -293,7 +293,7 @@ impl Sum {
         parts.push(format!("{} left.", self.left));
         let next = match (self.failed.is_empty(), self.denied.is_empty()) {
             (false, _) => " Run it again to retry.",
-            (true, false) => " What a rule denies stays open until the rule is another.",
+            (true, false) => " Denied items stay open until the rule changes.",
             (true, true) if self.is_over => "",
             (true, true) => " Run it again to go on.",
         };
@@ -334,19 +334,19 @@ impl Row {
 }
 
 impl Held {
-    /// Why, in as few words as there is room for on a screen.
+    /// The reason, short enough for a line on a screen.
     pub fn words(&self, title: &dyn Fn(Number) -> String) -> String {
         match self {
             Self::After(number) => format!("after {}", title(*number)),
             Self::Under(number) => format!("open under it: {}", title(*number)),
-            Self::NotChosen => "not asked for".to_owned(),
+            Self::NotChosen => "not chosen".to_owned(),
             Self::Waiting(on) => format!("waiting for: {on}"),
             Self::ByHand => "by hand; nobody to ask (--wait waits for an answer)".to_owned(),
             Self::Approval => {
                 "asks; nobody to ask (--wait waits for an answer, --yes allows it)".to_owned()
             }
             Self::Interrupted => "interrupted (--retry-interrupted runs it again)".to_owned(),
-            Self::Claimed(who) => format!("{who} is at it"),
+            Self::Claimed(who) => format!("{who} holds it"),
             Self::Check(why) => (*why).to_owned(),
         }
     }
@@ -367,7 +367,7 @@ fn waits(plan: &Plan, item: &Item, task: Option<&Task>) -> String {
 fn depth(plan: &Plan, item: &Item) -> usize {
     let mut depth = 0;
     let mut at = item.parent;
-    // No plan is so deep; a circle would be.
+    // The limit ends a cycle; no plan is this deep.
     while let Some(parent) = at.and_then(|it| plan.get(it)).filter(|_| depth < 32) {
         depth += 1;
         at = parent.parent;

@@ -1,4 +1,4 @@
-//! How a run ends: what it proved, what is said of it, and what goes back into the file.
+//! The end of a run: evidence, the summary, and the boxes in the file.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use punchlist_sched::call::Output;
 use punchlist_sched::run;
 
 use super::board::Sum;
-use super::file::Source;
+use super::plan_file::Source;
 use crate::check::evidence;
 use crate::fail::{Code, Fail};
 use crate::outputs;
@@ -19,12 +19,12 @@ use crate::outputs;
 /// How many lines of a failed item's output are shown.
 const SHOWN: usize = 12;
 
-/// A person says that an item is done.
+/// Evidence of a person's approval.
 pub(crate) fn approved(by: &Actor, at: Timestamp) -> Evidence {
     Evidence { level: Level::Approved, at, by: by.name.clone(), run: None }
 }
 
-/// The items that one is under and that are closed, nearest first.
+/// The closed ancestors of an item, nearest first.
 pub(crate) fn closed_above(plan: &Plan, number: Number) -> Vec<Number> {
     let mut closed = Vec::new();
     let mut at = plan.get(number).and_then(|it| it.parent);
@@ -38,10 +38,10 @@ pub(crate) fn closed_above(plan: &Plan, number: Number) -> Vec<Number> {
     closed
 }
 
-/// Why a run could not go on.
+/// The error for a run that could not continue.
 pub(crate) fn broken(why: &run::Error) -> Fail {
     Fail::new(Code::Unusable, why.to_string())
-        .hint("what ran was ended; put that right and run it again to go on.")
+        .hint("what ran was ended; fix that and run it again to go on.")
 }
 
 /// How a run ended.
@@ -51,28 +51,28 @@ pub struct Ended {
     pub plan: Plan,
     /// How many items ended how.
     pub sum: Sum,
-    /// How the plan stands towards its goal.
+    /// The state of the goal.
     pub aim: Aim,
-    /// What failed items said.
+    /// The outputs of failed items.
     pub outputs: Vec<(Number, Output)>,
-    /// What a person should know.
+    /// Notes for a person.
     pub notes: Vec<String>,
-    /// There was nothing to do.
+    /// Whether there was nothing to do.
     pub is_idle: bool,
-    /// Somebody stopped it.
+    /// Whether somebody stopped the run.
     pub is_stopped: bool,
 }
 
-/// How the plan of a run stands towards its goal, if it has one.
+/// The state of a plan's goal, if it has one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Aim {
-    /// No item is open, and it is not reached.
+    /// Whether no item is open and the goal is not reached.
     pub is_unmet: bool,
-    /// What is said of it, with line ends.
+    /// A text about the goal, with line ends.
     pub words: String,
 }
 
-/// The same of this plan.
+/// The state of this plan's goal.
 pub(crate) fn aim(plan: &Plan, now: Timestamp, reader: Reader) -> Aim {
     if plan.goal.is_none() {
         return Aim { is_unmet: false, words: String::new() };
@@ -83,7 +83,7 @@ pub(crate) fn aim(plan: &Plan, now: Timestamp, reader: Reader) -> Aim {
 }
 
 impl Ended {
-    /// Why it is no success, if it is none.
+    /// The exit code, if the run was no success.
     pub fn code(&self) -> Option<Code> {
         match (self.is_stopped, self.sum.is_broken(), self.sum.is_over) {
             (true, _, _) => Some(Code::Interrupted),
@@ -93,7 +93,7 @@ impl Ended {
         }
     }
 
-    /// What is said last: what failed items said, a line that sums up, and how the goal stands.
+    /// The last lines: the outputs of failed items, a summary, and the state of the goal.
     pub fn words(&self) -> String {
         words(&self.plan, &self.sum, &self.outputs, self.is_idle) + &self.aim.words
     }
@@ -132,12 +132,13 @@ fn words(plan: &Plan, sum: &Sum, outputs: &[(Number, Output)], idle: bool) -> St
     out
 }
 
-/// Puts the state of the items into the boxes of the file. Says what could not be.
+/// Writes the state of the items into the boxes of the file. Returns notes about what could not be
+/// written.
 pub(crate) fn write_back(source: &Source, plan: &Plan) -> Result<Vec<String>, Fail> {
     let fail = |why: &dyn std::fmt::Display| {
         Fail::ours(format!("the boxes of {} cannot be written: {why}", source.name))
     };
-    // Somebody may have written in it meanwhile: that stays.
+    // The file is read again, so that changes that somebody made meanwhile stay.
     let text = fs::read_to_string(&source.path).map_err(|why| fail(&why))?;
     let file = planfile::read(&text);
     let new = planfile::write_back(&text, &planfile::ticks(&file, plan));

@@ -1,7 +1,8 @@
-//! What a front end does for a run: it shows what happens, and passes on what a person says.
+//! The interface between a run and its front end, which shows what happens and passes on a person's
+//! input.
 //!
-//! A terminal, a page or a program implements [`FrontEnd`]. The run calls it from one task; it never calls
-//! into the run, but returns an [`Input`].
+//! A terminal, a web page or a program implements [`FrontEnd`]. The run calls it from one task. It
+//! never calls the run, but returns an [`Input`].
 
 use std::path::Path;
 
@@ -14,68 +15,68 @@ use serde_json::Value;
 use super::board::Board;
 use crate::fail::Fail;
 
-/// Shows a run, and passes on what a person says.
+/// Shows a run and passes on a person's input.
 pub trait FrontEnd: Send {
-    /// Warns of something, before the run begins.
+    /// Shows a warning, before the run begins.
     fn warn(&mut self, text: &str);
 
-    /// Says something that a person may want to know.
+    /// Shows a message.
     fn say(&mut self, text: &str, now: Timestamp) -> Result<(), Fail>;
 
-    /// Asks for a yes, before the run begins. Called only where a person is there.
+    /// Asks for a yes, before the run begins. It is only called if a person is there.
     fn confirm<'a>(&'a mut self, question: &'a str) -> BoxFuture<'a, bool>;
 
-    /// Something happened. The board shows it already.
+    /// Handles an event. The board is already up to date.
     fn event(&mut self, event: Event<'_>, board: &Board, now: Timestamp) -> Result<(), Fail>;
 
-    /// Draws how the run stands. Called after the front end has returned [`Input::Draw`], and when something
-    /// should be seen at once.
+    /// Draws the run. It is called after the front end has returned [`Input::Draw`], and when
+    /// something should be shown at once.
     fn draw(&mut self, board: &Board, now: Timestamp) -> Result<(), Fail>;
 
-    /// Waits for what comes from outside. The future may be dropped and made again at any time: it must not
+    /// Waits for input. The future may be dropped and created again at any time, so it must not
     /// lose anything.
     fn input(&mut self) -> BoxFuture<'_, Result<Input, Fail>>;
 }
 
-/// What comes from outside.
+/// Input from a person or from the display.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Input {
     /// A person answers a question.
     Answer(QuestionId, Answer),
-    /// The run is to stop; a second time, at once.
+    /// Stop the run; a second time, stop it at once.
     Stop,
     /// It is time to draw.
     Draw,
 }
 
-/// What happened in a run.
+/// An event of a run.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
     /// The run begins.
     Begins {
-        /// Its id.
+        /// The run's id.
         run: RunId,
-        /// Where its commands run.
+        /// The directory in which its commands run.
         directory: &'a Path,
-        /// The plan file, as it was named.
+        /// The plan file, as the user named it.
         name: &'a str,
     },
     /// The plan has changed.
     Plan(&'a Plan),
-    /// What will be called for an item.
+    /// The call for an item is known.
     Planned {
-        /// Which item.
+        /// The item.
         item: Number,
         /// The tool.
         tool: &'a str,
-        /// Its arguments.
+        /// The arguments.
         arguments: &'a Value,
     },
-    /// An item is not done in this run.
+    /// An item will not be done in this run.
     Held(Number),
-    /// An item is to be done as soon as there is room.
+    /// An item is scheduled and starts as soon as there is capacity.
     Scheduled(Number),
-    /// An item failed and is tried again later.
+    /// An item failed and will be retried.
     Retries(Number),
     /// An item starts.
     Starts(Number),
@@ -83,49 +84,49 @@ pub enum Event<'a> {
     Stops(Number),
     /// An item's call has ended.
     Completed {
-        /// Which item.
+        /// The item.
         item: Number,
-        /// How.
+        /// The outcome.
         status: Outcome,
-        /// What it said, and why it did not succeed.
+        /// The output, and why the call did not succeed.
         text: &'a str,
     },
     /// A step printed a line.
     Printed {
-        /// The title of its item.
+        /// The item's title.
         title: &'a str,
         /// The line.
         line: &'a str,
     },
-    /// So many lines came too fast to be shown.
+    /// This many lines came too fast to be shown.
     Lost(u64),
     /// An item needs a person's answer.
     Asked {
-        /// Which item.
+        /// The item.
         item: Number,
         /// What would be done.
         what: &'a str,
     },
-    /// This question waits: a person at the front end may answer it, or somebody elsewhere.
+    /// A question waits for an answer, from a person at the front end or elsewhere.
     Question(&'a Asked),
     /// A question was answered.
     Answered {
-        /// What was asked.
+        /// The question.
         asked: &'a Asked,
-        /// What was answered, and by whom.
+        /// The answer, and who gave it.
         answered: &'a Answered,
-        /// Somebody else answered than the one who runs this.
+        /// Whether somebody other than the user of this run answered.
         is_by_other: bool,
     },
-    /// A question waits no longer, and nobody answered it.
+    /// A question was withdrawn without an answer.
     Withdrawn(QuestionId),
-    /// Somebody changed what will be called for an item.
+    /// Somebody changed the arguments of an item's call.
     Changed {
-        /// Which item.
+        /// The item.
         item: Number,
-        /// The arguments as they are now.
+        /// The new arguments.
         arguments: &'a Value,
     },
-    /// Everything has ended.
+    /// The run is over.
     Over,
 }

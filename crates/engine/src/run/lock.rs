@@ -1,7 +1,7 @@
-//! One run of a plan file at a time.
+//! A lock that allows one run of a plan file at a time.
 //!
-//! The lock is held by the run and by the guardian of its processes, so that after a kill nobody begins
-//! anew before everything that the killed run had started is gone.
+//! Both the run and the guardian of its processes hold the lock. So after a kill, no new run begins
+//! before all processes of the killed run have ended.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::fail::Fail;
 
-/// How long the processes of a killed run may take to end: their grace, and some more.
+/// How long to wait for the processes of a killed run: their grace period, and some more.
 const PATIENCE: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -24,7 +24,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Lock(File);
 
 impl Lock {
-    /// Takes it, or says who has it. `waits` is called once if a killed run is not quite gone.
+    /// Takes the lock; the error says who holds it. `waits` is called once if the processes of a
+    /// killed run have not ended yet.
     pub(crate) async fn take(
         directory: &Path,
         plan: PlanId,
@@ -40,7 +41,7 @@ impl Lock {
         let file =
             options.open(directory.join(format!("{plan}.lock"))).map_err(|why| fail(&why))?;
         let began = Instant::now();
-        let mut told = false;
+        let mut has_warned = false;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
@@ -50,16 +51,16 @@ impl Lock {
             }
             let pid = holder(&file);
             if pid.is_none_or(is_alive) || began.elapsed() > PATIENCE {
-                return Err(is_run(name, pid));
+                return Err(already_running(name, pid));
             }
-            if !told && began.elapsed() > Duration::from_secs(1) {
-                told = true;
+            if !has_warned && began.elapsed() > Duration::from_secs(1) {
+                has_warned = true;
                 waits()?;
             }
             sleep(PAUSE).await;
         }
         let mut lock = Self(file);
-        // Who has it is only said in messages: that it could not be written does no harm.
+        // The process id is only used in messages, so a failed write does no harm.
         drop(lock.sign());
         Ok(lock)
     }
@@ -70,14 +71,14 @@ impl Lock {
         write!(self.0, "{}", std::process::id())
     }
 
-    /// Another hold on the same lock: it is free when all holds are gone.
+    /// Another handle for the same lock. The lock is free when all handles are closed.
     pub(crate) fn share(&self) -> std::io::Result<File> {
         self.0.try_clone()
     }
 }
 
-/// A plan file that another process runs.
-pub(super) fn is_run(name: &str, by: Option<u32>) -> Fail {
+/// The error for a plan file that another process runs.
+pub(super) fn already_running(name: &str, by: Option<u32>) -> Fail {
     let who = by.map_or_else(String::new, |pid| format!(" by process {pid}"));
     Fail::refused(format!("{name} is being run already{who}")).hint(
         "wait until it is done, or stop it with Ctrl-C where it runs; `punchlist watch` shows it.",

@@ -1,4 +1,4 @@
-//! What a run is told: what is wanted, who wants it, what is allowed, and what it finds around it.
+//! The input of a run: options, caller, permissions and environment.
 
 use std::ffi::OsString;
 use std::num::NonZeroU32;
@@ -14,56 +14,72 @@ use punchlist_sched::process;
 
 use crate::around::Around;
 
-/// What is wanted of a run.
+/// Options of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// How many items run at once.
     pub jobs: NonZeroU32,
-    /// Which items are meant.
+    /// Which items to run.
     pub choice: Choice,
-    /// What counts of earlier runs.
+    /// What to take over from earlier runs.
     pub earlier: Earlier,
-    /// What happens when an item fails.
+    /// What to do when an item fails.
     pub on_failure: OnFailure,
-    /// Every approval is given beforehand.
+    /// Whether all approvals are given beforehand.
     pub yes: bool,
-    /// Questions wait for answers that are given elsewhere.
+    /// Whether questions wait for answers from elsewhere.
     pub wait: bool,
-    /// The state of the items is written into the file's boxes at the end.
+    /// Whether the state of the items is written into the file's boxes at the end.
     pub write_back: bool,
 }
 
-/// Which items are meant, by their titles or numbers.
+impl Default for Options {
+    /// All items, one at a time, until one fails. A person is asked, and the boxes of the file are
+    /// ticked.
+    fn default() -> Self {
+        Self {
+            jobs: NonZeroU32::MIN,
+            choice: Choice::All,
+            earlier: Earlier::default(),
+            on_failure: OnFailure::Stop,
+            yes: false,
+            wait: false,
+            write_back: true,
+        }
+    }
+}
+
+/// Which items to run, by their titles or numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Choice {
-    /// All of them.
+    /// All items.
     #[default]
     All,
-    /// These, and what is under them.
+    /// These items and their sub-items.
     Only(Vec<String>),
-    /// This one, and all that stand below it.
+    /// This item and all that come after it in the list.
     From(String),
 }
 
-/// What counts of earlier runs.
+/// What to take over from earlier runs.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Earlier {
-    /// Nothing: the plan starts over.
+    /// Take over nothing: the plan starts over.
     pub fresh: bool,
-    /// Items that were under way when an earlier run was ended are run again.
+    /// Run interrupted items again.
     pub retry_interrupted: bool,
-    /// Where the file was, if it was moved.
+    /// The previous path of the file, if it was moved.
     pub moved_from: Option<PathBuf>,
 }
 
-/// What happens when an item fails.
+/// What to do when an item fails.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OnFailure {
-    /// Nothing new begins.
+    /// Start no further items.
     Stop,
-    /// What does not need it goes on.
+    /// Continue with items that do not depend on it.
     Skip,
-    /// It is tried so many times more; then nothing new begins.
+    /// Retry it this many times, then start no further items.
     Retry(u32),
 }
 
@@ -82,17 +98,17 @@ impl FromStr for OnFailure {
     }
 }
 
-/// Who is at the keyboard.
+/// Who calls the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Person {
-    /// Somebody can be asked.
+    /// Whether a person can be asked.
     pub is_there: bool,
-    /// An agent calls: what it names, no person has named.
+    /// Whether an agent calls. Then what it names does not count as named by a person.
     pub is_agent: bool,
 }
 
 impl Person {
-    /// Who reads what is printed.
+    /// Who reads the output.
     pub fn reader(self) -> Reader {
         if self.is_agent { Reader::Agent } else { Reader::Person }
     }
@@ -101,11 +117,11 @@ impl Person {
 /// Who calls, and from where.
 #[derive(Clone)]
 pub struct Caller {
-    /// In whose name the plan is changed, and with which limits.
+    /// The actor and the limits for changes of the plan.
     pub ctx: Ctx,
-    /// The process that holds what the run has begun.
+    /// The process that holds the items in progress.
     pub process: Option<Process>,
-    /// The project that a new plan belongs to.
+    /// The project of a new plan.
     pub project: String,
     /// Who is at the keyboard.
     pub person: Person,
@@ -113,38 +129,38 @@ pub struct Caller {
     pub around: Arc<dyn Around>,
 }
 
-/// What a run finds around it.
+/// The environment of a run.
 #[derive(Clone)]
 pub struct Surroundings {
-    /// Where plans and calls are kept.
+    /// The store of plans and calls.
     pub store: Arc<dyn Store>,
     /// Who calls.
     pub caller: Caller,
-    /// The user's data directory: locks are in `runs`, whole outputs in `output`.
+    /// The user's data directory: locks are in `runs`, outputs in `output`.
     pub data: PathBuf,
-    /// The file that gets a rule when somebody answers "always".
+    /// The file that gets a rule when a person answers "always".
     pub rules_file: PathBuf,
-    /// The environment of commands and agents.
+    /// The environment variables of commands and agents.
     pub environment: Vec<(OsString, OsString)>,
     /// How processes are started and ended.
     pub processes: process::Options,
 }
 
 impl Surroundings {
-    /// The directory with whole outputs of calls, a directory a run.
+    /// The directory with the outputs of calls, one directory per run.
     pub(crate) fn outputs(&self) -> PathBuf {
         self.data.join("output")
     }
 }
 
-/// What is allowed.
+/// The permissions of a run.
 #[derive(Clone)]
 pub struct Permissions {
-    /// The rules for the directory of the file.
+    /// The policy rules for the directory of the file.
     pub steps: Policy,
-    /// The rules for checks, of the project that the call is made in.
+    /// The policy rules for checks, of the project that the call was made in.
     pub checks: Policy,
-    /// A person lets checks run that agents wrote in that project.
+    /// Whether a person has consented to checks that agents wrote in that project.
     pub is_consent_given: bool,
 }
 

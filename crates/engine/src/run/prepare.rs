@@ -1,50 +1,53 @@
-//! Before anything runs: the plan is made what the file says, or with `--fresh` as if it had never been run.
+//! Prepares a run: updates the plan from the file, or resets it with `--fresh`.
+
+pub(crate) mod earlier_runs;
+pub(crate) mod late_answer;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use punchlist_formats::planfile::{Changed, Import};
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::needs::Needs;
-use punchlist_model::store::{self, Change, NewPlan};
+use punchlist_model::store;
 use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
 
-use super::file::Source;
-use super::fresh;
 use super::front_end::FrontEnd;
 use super::ledger;
-use super::left::{self, Late, Left};
 use super::lock;
 use super::options::{Caller, Choice, Options, Permissions, Surroundings};
+use super::plan_file::{Source, fresh};
 use super::schedule::{Chosen, Held};
-use super::step::Resumed;
+use super::steps::Resumed;
 use crate::fail::Fail;
+use crate::plan_service::{self, LivePlan, PlanRequest, Which};
 use crate::policy::checks;
+use earlier_runs::{Late, Left};
 
-/// A plan that is ready to be worked off.
+/// A plan that is ready to run.
 pub(crate) struct Prepared {
-    pub(crate) plan: Plan,
-    /// Items that cannot be done in this run, and why.
-    pub(crate) not: BTreeMap<Number, Held>,
-    /// Items that an earlier run left half done, and what may be done with them.
+    pub(crate) plan: LivePlan,
+    /// Items that cannot be done in this run, with the reason.
+    pub(crate) cannot_run: BTreeMap<Number, Held>,
+    /// Items that an earlier run left interrupted, and what may be done with them.
     pub(crate) resumed: BTreeMap<Number, Resumed>,
-    /// What was asked about items by runs that are gone.
+    /// Questions about items that earlier runs asked.
     pub(crate) late: Late,
     pub(crate) notes: Vec<String>,
 }
 
-/// Who a run acts as.
+/// The context that a run acts with.
 pub(crate) fn ctx(caller: &Caller, process: Option<Process>) -> Ctx {
     let mut ctx = caller.ctx.clone();
     ctx.holder = ledger::holder(process);
-    // The file decides how long its list is.
+    // The file decides how many items its list has.
     ctx.limits.open_items = u32::MAX;
-    // What a run begins, and in which order, it decides itself; `--only` and `--from` choose.
+    // A run decides itself what it starts and in which order; `--only` and `--from` choose.
     ctx.anyway = true;
     ctx
 }
 
-/// The plan as the file wants it, without changing anything: for a look.
+/// Computes the plan that the file asks for, without storing anything.
 pub(crate) fn look(plan: Option<Plan>, source: &Source, ctx: &Ctx) -> Result<Plan, Fail> {
     let mut plan = plan.unwrap_or_else(|| Plan::new(source.plan(), "", ctx.now));
     let import = source.import(&plan, Origin::Person);
@@ -56,7 +59,7 @@ pub(crate) fn look(plan: Option<Plan>, source: &Source, ctx: &Ctx) -> Result<Pla
     Ok(plan)
 }
 
-/// Makes the plan what the file says.
+/// Updates the plan from the file.
 pub(crate) async fn prepare(
     source: &Source,
     options: &Options,
@@ -65,21 +68,24 @@ pub(crate) async fn prepare(
 ) -> Result<Prepared, Fail> {
     let caller = &surroundings.caller;
     let ctx = ctx(caller, None);
-    let plan = found_or_made(source, surroundings, &ctx).await?;
-    if plan.made_for != Some(source.made_for()) {
-        surroundings.store.set_made_for(plan.id, Some(source.made_for())).await?;
+    let mut plan = found_or_made(source, surroundings, &ctx).await?;
+    if plan.plan().made_for != Some(source.made_for()) {
+        let made_for = Some(source.made_for());
+        surroundings.store.set_made_for(plan.plan().id, made_for).await?;
+        plan.read_again().await?;
     }
-    let plan =
-        if source.is_moved { renamed(surroundings, plan, source, &ctx).await? } else { plan };
+    if source.is_moved {
+        rename(surroundings, &mut plan, source, &ctx).await?;
+    }
     let mut notes = Vec::new();
-    let Left { plan, not, resumed, late } =
-        left::behind(options, surroundings, plan, &ctx, front_end).await?;
+    let Left { mut plan, cannot_run, resumed, late } =
+        earlier_runs::left(options, surroundings, plan, &ctx, front_end).await?;
     let origin = if caller.person.is_agent { Origin::Agent } else { Origin::Person };
-    let import = source.import(&plan, origin);
+    let import = source.import(plan.plan(), origin);
     for item in import.dropped.iter().filter(|it| it.open) {
         let title = text::one_line(&item.title).into_owned();
         notes.push(format!(
-            "item {} \"{title}\" is not in the file any more and is dropped",
+            "item {} \"{title}\" is no longer in the file and is dropped",
             item.number
         ));
     }
@@ -87,107 +93,81 @@ pub(crate) async fn prepare(
     let again = if fresh {
         BTreeSet::new()
     } else {
-        again(&plan, &import, caller, &mut notes, front_end).await
+        again(plan.plan(), &import, caller, &mut notes, front_end).await
     };
     let mut ops = import.ops(|changed| fresh || again.contains(&changed.number));
-    // How many run at once is the scheduler's business; here is room for them, and for what agents have
-    // in progress on lists of their own.
+    // The scheduler limits how many items run at once. The plan's limit must leave room for those
+    // and for what agents have in progress on their own lists.
     let agents = source.file.items.iter().filter(|it| it.fields.agent.is_some()).count();
     let room = u32::try_from(agents)
         .unwrap_or(u32::MAX)
         .saturating_mul(100)
         .saturating_add(options.jobs.get());
-    let rules = Rules { max_in_progress: Some(room), ..plan.rules };
-    if rules != plan.rules {
+    let rules = Rules { max_in_progress: Some(room), ..plan.plan().rules };
+    if rules != plan.plan().rules {
         ops.push(Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() })));
     }
-    let plan = changed(surroundings, plan, ops, &ctx).await?;
-    let plan = if fresh {
-        let ops = fresh::ops(&plan, source);
-        changed(surroundings, plan, ops, &ctx).await?
-    } else {
-        plan
-    };
-    let resumed = resumed.into_iter().filter(|(number, _)| is_open(&plan, *number)).collect();
-    Ok(Prepared { plan, not, resumed, late, notes })
+    plan.change(&anew(surroundings, &ctx)?, |_| ops.clone()).await?;
+    if fresh {
+        plan.change(&anew(surroundings, &ctx)?, |plan| fresh::ops(plan, source)).await?;
+    }
+    let is_open = |number: Number| plan.plan().get(number).is_some_and(Item::is_open);
+    let resumed = resumed.into_iter().filter(|(number, _)| is_open(*number)).collect();
+    Ok(Prepared { plan, cannot_run, resumed, late, notes })
 }
 
-/// The plan of the file, made if it is not there.
+/// The same context, with ids for another change.
+pub(crate) fn anew(surroundings: &Surroundings, ctx: &Ctx) -> Result<Ctx, Fail> {
+    Ok(Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() })
+}
+
+/// The plan of the file, created if it does not exist.
 async fn found_or_made(
     source: &Source,
     surroundings: &Surroundings,
     ctx: &Ctx,
-) -> Result<Plan, Fail> {
+) -> Result<LivePlan, Fail> {
     let (store, id) = (&surroundings.store, source.plan());
-    match store.read(id, Needs::whole()).await {
-        Ok(plan) => return Ok(plan),
-        Err(store::Error::NoPlan(_)) => {}
+    let plan = match store.whole(id).await {
+        Ok(plan) => plan,
+        Err(store::Error::NoPlan(_)) => {
+            // The plan is computed first, so that a refused file leaves no empty plan behind.
+            look(None, source, ctx)?;
+            let project = surroundings.caller.project.clone();
+            let (which, title, now) = (source.which(), source.title(), ctx.now);
+            let request = PlanRequest { project, which, title, id, now };
+            let made = plan_service::ensure(&**store, request).await?;
+            if made != id {
+                return Err(lock::already_running(&source.name, None));
+            }
+            store.whole(id).await?
+        }
         Err(error) => return Err(error.into()),
-    }
-    // What the file asks for is looked at first: a refused one leaves no empty plan behind.
-    look(None, source, ctx)?;
-    let title = source.title();
-    let new = |name| NewPlan {
-        name,
-        made_for: Some(source.made_for()),
-        title: title.clone(),
-        ..NewPlan::new(id, surroundings.caller.project.clone(), ctx.now)
     };
-    match store.create(new(name(source))).await {
-        // A name is a convenience; the file's path is what counts.
-        Err(store::Error::NameTaken(_)) => Ok(store.create(new(None)).await?),
-        Err(store::Error::AlreadyMade(_)) => Err(lock::is_run(&source.name, None)),
+    Ok(LivePlan::new(Arc::clone(store), plan))
+}
+
+/// Gives the plan of a moved file the file's name, if that name is free.
+async fn rename(
+    surroundings: &Surroundings,
+    plan: &mut LivePlan,
+    source: &Source,
+    ctx: &Ctx,
+) -> Result<(), Fail> {
+    let Which::File { name: Some(name), .. } = source.which() else { return Ok(()) };
+    if plan.plan().name.as_ref() == Some(&name) {
+        return Ok(());
+    }
+    let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
+    let op = Op::Plan(Box::new(patch));
+    match plan.change(&anew(surroundings, ctx)?, |_| vec![op.clone()]).await {
+        // A plan file is identified by its path, so the name is optional.
+        Err(store::Error::NameTaken(_)) => Ok(()),
         other => Ok(other?),
     }
 }
 
-/// The plan after these steps.
-async fn changed(
-    surroundings: &Surroundings,
-    plan: Plan,
-    ops: Vec<Op>,
-    ctx: &Ctx,
-) -> Result<Plan, Fail> {
-    if ops.is_empty() {
-        return Ok(plan);
-    }
-    let store = &surroundings.store;
-    let ctx = Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() };
-    store.change(plan.id, Change::new(ops, ctx)).await?;
-    Ok(store.read(plan.id, Needs::whole()).await?)
-}
-
-fn is_open(plan: &Plan, number: Number) -> bool {
-    plan.get(number).is_some_and(Item::is_open)
-}
-
-/// The plan of a file that was moved, called by the file's name if that is free.
-async fn renamed(
-    surroundings: &Surroundings,
-    plan: Plan,
-    source: &Source,
-    ctx: &Ctx,
-) -> Result<Plan, Fail> {
-    let name = name(source).filter(|it| plan.name.as_ref() != Some(it));
-    let Some(name) = name else { return Ok(plan) };
-    let store = &surroundings.store;
-    let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
-    let ctx = Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() };
-    match store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx)).await {
-        // A name is a convenience.
-        Err(store::Error::NameTaken(_)) => Ok(plan),
-        Err(error) => Err(error.into()),
-        Ok(_) => Ok(store.read(plan.id, Needs::whole()).await?),
-    }
-}
-
-/// What the plan of a file is called: by the file's name.
-fn name(source: &Source) -> Option<String> {
-    let name = source.path.file_name()?.to_str()?.trim();
-    (!name.is_empty() && name.chars().count() <= 60).then(|| name.to_owned())
-}
-
-/// The finished items that the file has changed and that are to be done again.
+/// The closed items that the file has changed and that are to be done again.
 async fn again(
     plan: &Plan,
     import: &Import<'_>,
@@ -212,7 +192,8 @@ async fn again(
     again
 }
 
-/// Items whose check an agent wrote and nobody has allowed: it would run outside of the agent's bounds.
+/// Items whose check an agent wrote and nobody has allowed. It would run outside of the agent's
+/// sandbox.
 pub(crate) fn unchecked(
     permissions: &Permissions,
     plan: &Plan,
@@ -227,7 +208,7 @@ pub(crate) fn unchecked(
     plan.listed().into_iter().filter_map(held).collect()
 }
 
-/// Which items are meant.
+/// The items that the options choose.
 pub(crate) fn chosen(choice: &Choice, plan: &Plan) -> Result<Chosen, Fail> {
     match choice {
         Choice::All => Ok(Chosen::All),
@@ -238,7 +219,7 @@ pub(crate) fn chosen(choice: &Choice, plan: &Plan) -> Result<Chosen, Fail> {
     }
 }
 
-/// An item by its number, or by its title where that is the only one.
+/// Finds an item by its title, if that is unique, or by its number.
 fn find(plan: &Plan, text: &str) -> Result<Number, Fail> {
     let listed = plan.listed();
     let same = |it: &&&Item| it.title.trim().to_lowercase() == text.trim().to_lowercase();

@@ -1,5 +1,4 @@
-//! What steps printed: the last lines of it, for whoever is asked about a step that comes after them, and for
-//! the screen.
+//! The last lines that steps printed, for the screen and for questions about later steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,12 +13,12 @@ use crate::outputs::{self, last_call};
 
 /// How many lines of a step a question shows.
 const LINES: usize = 8;
-/// The longest line that is kept.
+/// Maximum length of a line, in characters.
 const LONGEST: usize = 500;
-/// Of how many steps a question shows what they printed.
+/// How many steps' output a question shows.
 const STEPS: usize = 3;
 
-/// The last lines of an output; nothing if it has none.
+/// The last lines of an output; `None` if it is empty.
 pub(crate) fn of(title: &str, output: &Output) -> Option<Printed> {
     let text = output.text.trim_end();
     let all: Vec<&str> = text.lines().collect();
@@ -30,31 +29,31 @@ pub(crate) fn of(title: &str, output: &Output) -> Option<Printed> {
     (!lines.is_empty()).then(|| Printed { title: title.to_owned(), lines, before })
 }
 
-/// What was printed by the steps that an item comes after, or by those under them.
+/// The output of the steps that an item depends on, and of their sub-items.
 pub(crate) fn before(
     plan: &Plan,
     printed: &BTreeMap<Number, Printed>,
     item: &Item,
 ) -> Vec<Printed> {
-    let meant = reach(plan, &item.depends_on);
-    let listed = plan.listed().into_iter().filter(|it| meant.contains(&it.number));
+    let items = reach(plan, &item.depends_on);
+    let listed = plan.listed().into_iter().filter(|it| items.contains(&it.number));
     let all: Vec<&Printed> = listed.filter_map(|it| printed.get(&it.number)).collect();
     all.iter().skip(all.len().saturating_sub(STEPS)).map(|it| (*it).clone()).collect()
 }
 
-/// These items, and whatever is under them.
+/// These items and all below them.
 fn reach(plan: &Plan, from: &BTreeSet<Number>) -> BTreeSet<Number> {
-    let mut meant = from.clone();
-    // What is under an item stands behind it.
+    let mut items = from.clone();
+    // A sub-item comes after its parent in the list.
     for item in plan.listed() {
-        if item.parent.is_some_and(|it| meant.contains(&it)) {
-            meant.insert(item.number);
+        if item.parent.is_some_and(|it| items.contains(&it)) {
+            items.insert(item.number);
         }
     }
-    meant
+    items
 }
 
-/// What earlier runs printed, of those steps that are done and that something comes after which a person is
+/// The output from earlier runs of completed steps on which an item depends that a person will be
 /// asked about.
 pub(crate) async fn earlier(
     store: &dyn CallStore,
@@ -63,14 +62,14 @@ pub(crate) async fn earlier(
     schedule: &Schedule,
 ) -> Result<BTreeMap<Number, Printed>, Fail> {
     let is_asked = |task: &Task, item: &Item| item.approve || *task == Task::ByHand;
-    let mut wanted = BTreeSet::new();
+    let mut needed = BTreeSet::new();
     for planned in &schedule.planned {
         if let Some(item) = plan.get(planned.number).filter(|it| is_asked(&planned.task, it)) {
-            wanted.extend(reach(plan, &item.depends_on));
+            needed.extend(reach(plan, &item.depends_on));
         }
     }
     let mut found = BTreeMap::new();
-    for item in wanted.into_iter().filter_map(|it| plan.get(it)) {
+    for item in needed.into_iter().filter_map(|it| plan.get(it)) {
         if item.status == Status::Completed
             && let Some(printed) = last(store, outputs, plan.id, item).await?
         {

@@ -1,48 +1,48 @@
-//! The loop of a run: what the scheduler reports goes to the board and to the front end; what a person says
-//! goes back to the scheduler.
+//! The loop of a run: passes the scheduler's events to the board and to the front end, and a
+//! person's input to the scheduler.
 
-use std::collections::BTreeMap;
+mod questions;
+pub(crate) mod reports;
+mod start;
+
+use std::collections::BTreeSet;
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_model::call::{
-    Answer, AnswerOutcome, Answered, Asked, News, QuestionFilter, RunRecord, Standing,
-};
-use punchlist_model::needs::Needs;
+use punchlist_model::call::{Asked, News, RunRecord};
 use punchlist_model::session::Store;
-use punchlist_model::store::Change;
-use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, QuestionId, RunId, Timestamp};
+use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, RunId, Timestamp};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
 use punchlist_sched::machine::Target;
-use punchlist_sched::policy::{Policy, Rule};
+use punchlist_sched::policy::Policy;
 use punchlist_sched::run::{self, Run};
-use punchlist_streams::event::Outcome as Told;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use punchlist_streams::event::Outcome as CallStatus;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::board::Board;
 use super::end::{self, Ended};
-use super::file::Source;
 use super::front_end::{Event, FrontEnd, Input};
-use super::ledger::RunLedger;
-use super::left::Late;
+use super::ledger::{RunLedger, RunProgress};
 use super::lock::Lock;
 use super::options::{Options, Permissions, Surroundings};
+use super::plan_file::Source;
+use super::prepare::earlier_runs::Late;
 use super::prepare::{self, Prepared};
-use super::schedule::{Schedule, Task, There, Tree};
-use super::state::Shared;
-use super::step::{self, BY_HAND, Resumed, SHELL};
-use super::worker::Heard;
-use super::{allow, printed, start, sub_lists, worker_session};
+use super::printed;
+use super::schedule::{Attendance, Schedule, Task, Tree};
+use super::steps::{self, sub_lists, worker_session};
 use crate::fail::{Code, Fail};
 use crate::outputs;
-use crate::policy::rules;
+use crate::plan_service::LivePlan;
+use reports::{Report, Reports};
+use start::Basis;
 
-/// How often a run says that it still holds its items.
+/// How often a run renews the leases of its items.
 const RENEW: Duration = Duration::from_secs(240);
 
-/// Works a prepared plan off.
+/// Runs a prepared plan.
 pub(crate) async fn work(
     source: &Source,
     options: &Options,
@@ -53,14 +53,16 @@ pub(crate) async fn work(
     front_end: &mut dyn FrontEnd,
 ) -> Result<Ended, Fail> {
     let Surroundings { store, caller, .. } = surroundings;
-    let Prepared { plan, mut not, resumed, late, notes } = prepared;
-    not.extend(prepare::unchecked(permissions, &plan, surroundings.caller.person.reader()));
+    let Prepared { plan: mut live, mut cannot_run, resumed, late, notes } = prepared;
+    let plan = live.plan();
+    cannot_run.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
     notes.iter().for_each(|it| front_end.warn(it));
-    let tree = Arc::new(Tree::of(&plan));
-    let chosen = prepare::chosen(&options.choice, &plan)?;
+    let tree = Arc::new(Tree::of(plan));
+    let chosen = prepare::chosen(&options.choice, plan)?;
     let is_attended = caller.person.is_there || options.wait;
-    let there = There { person: is_attended, yes: options.yes, answered: late.answered() };
-    let schedule = Schedule::plot(&plan, &tree, &chosen, &there, &not);
+    let attendance =
+        Attendance { person: is_attended, yes: options.yes, answered: late.answered() };
+    let schedule = Schedule::build(plan, &tree, &chosen, &attendance, &cannot_run);
     let begun = caller.around.now();
     let id = RunId(caller.around.ids(begun)?.nth(0));
     let ctx = prepare::ctx(caller, caller.process.clone());
@@ -73,151 +75,165 @@ pub(crate) async fn work(
         begun_at: begun,
         ended_at: None,
     };
-    let printed = printed::earlier(&**store, &surroundings.outputs(), &plan, &schedule).await?;
+    let printed = printed::earlier(&**store, &surroundings.outputs(), plan, &schedule).await?;
     store.begin_run(record).await?;
     let jobs = options.jobs.get();
     let how = vec![
         if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") },
         format!("plan {}", plan.id.short()),
     ];
-    let board = Board::new(&plan, &tree, &schedule, how, begun.as_millisecond());
-    let spots = source.spots(&plan);
-    let shared = Shared::new(plan);
+    let mut board = Board::new(plan, &tree, &schedule, how, begun.as_millisecond());
+    let spots = source.spots(plan);
+    let jobs = start::jobs(&schedule, plan, &resumed, caller.person);
+    close_finished_groups(&mut live, &tree, &mut board, &ctx).await?;
     let items: Arc<Vec<Number>> = Arc::new(schedule.planned.iter().map(|it| it.number).collect());
+    let (reports, received) = Reports::channel();
     let ledger = RunLedger {
         store: Arc::clone(store),
         around: Arc::clone(&caller.around),
         run: id,
-        plan: source.plan(),
         items: Arc::clone(&items),
         tree,
-        shared: shared.clone(),
+        plan: live.clone(),
+        reports: reports.clone(),
         ctx: ctx.clone(),
         spots,
         printed,
+        progress: RunProgress::default(),
     };
-    let (tell, heard) = unbounded_channel();
+    let policy = &permissions.steps;
+    let basis = Basis { source, surroundings, policy, plan: live.plan(), ctx: &ctx, run: id };
+    let place = start::place(&basis, jobs, reports);
     let runner = Runner {
         source,
         options,
         surroundings,
         front_end,
         run: id,
-        shared,
-        heard,
+        plan: live,
+        reports: received,
         board,
         items,
+        begun: BTreeSet::new(),
         schedule,
         ctx,
         late,
         is_attended,
-        policy: permissions.steps.clone(),
+        policy: policy.clone(),
         waiting: Vec::new(),
         stopping: 0,
         outputs: Vec::new(),
+        notes: Vec::new(),
         listed: None,
     };
-    let place = runner.place(&resumed, tell);
-    runner.run(place, lock, ledger).await
+    runner.run(&place, lock, ledger).await
 }
 
-/// A run under way.
+/// Completes groups whose sub-items were all closed before the run.
+async fn close_finished_groups(
+    plan: &mut LivePlan,
+    tree: &Tree,
+    board: &mut Board,
+    ctx: &Ctx,
+) -> Result<(), Fail> {
+    let groups = tree.finished_groups(plan.plan());
+    let done = |it: &Number| Op::Complete {
+        item: ItemRef::Number(*it),
+        outcome: None,
+        with_children: false,
+    };
+    plan.change(ctx, |plan| tree.finished_groups(plan).iter().map(done).collect()).await?;
+    groups.iter().for_each(|it| board.done(*it, None, ctx.now.as_millisecond()));
+    Ok(())
+}
+
+/// A run in progress.
 struct Runner<'a> {
     source: &'a Source,
     options: &'a Options,
     surroundings: &'a Surroundings,
     front_end: &'a mut dyn FrontEnd,
     run: RunId,
-    shared: Shared,
-    /// What is heard of workers.
-    heard: UnboundedReceiver<Heard>,
+    plan: LivePlan,
+    /// Reports from the ledger and the tools.
+    reports: UnboundedReceiver<Report>,
     board: Board,
     /// The item of each call.
     items: Arc<Vec<Number>>,
+    /// Items that this run has in progress.
+    begun: BTreeSet<Number>,
     schedule: Schedule,
     ctx: Ctx,
-    /// What was asked by runs that are gone.
+    /// Questions of earlier runs.
     late: Late,
-    /// Somebody answers, here or elsewhere.
+    /// Whether somebody answers questions, here or elsewhere.
     is_attended: bool,
-    /// The rules as they were when the run began.
+    /// The policy at the start of the run.
     policy: Policy,
-    /// Questions that wait, the oldest first.
+    /// Waiting questions, oldest first.
     waiting: Vec<Asked>,
-    /// How often somebody wanted it to stop.
+    /// How often a stop was requested.
     stopping: u32,
-    /// What failed items said.
+    /// The outputs of failed items.
     outputs: Vec<(Number, Output)>,
-    /// The revision of the list that was told last.
+    /// Notes for a person.
+    notes: Vec<String>,
+    /// The revision of the plan that the front end was told last.
     listed: Option<u64>,
 }
 
 impl Runner<'_> {
-    fn place(
-        &self,
-        resumed: &BTreeMap<Number, Resumed>,
-        tell: UnboundedSender<Heard>,
-    ) -> step::Place {
-        let jobs = {
-            let known = self.shared.lock();
-            let person = self.surroundings.caller.person;
-            start::jobs(&self.schedule, &known.plan, resumed, person)
-        };
-        let (state, policy) = ((self.shared.clone(), tell), self.policy.clone());
-        start::place(self.source, self.run, jobs, state, &self.ctx, policy, self.surroundings)
-    }
-
     async fn run(
         mut self,
-        place: step::Place,
+        place: &Arc<steps::Place>,
         lock: &Lock,
         ledger: RunLedger,
     ) -> Result<Ended, Fail> {
-        let plan = self.shared.lock().plan.clone();
         let is_attended = self.is_attended || self.options.yes;
         let attended = start::attended(is_attended, &self.schedule, &self.late.answered());
         let (jobs, policy) = (self.options.jobs.get(), self.policy.clone());
         let options = start::options(jobs, policy, attended, self.run, self.surroundings)?;
-        let run = Run::builder(start::tools(&place)?)
+        let run = Run::builder(start::tools(place)?)
             .options(options)
             .processes(start::processes(lock, self.surroundings))
             .ledger(ledger)
             .start();
         let mut events = run.subscribe();
         let mut news: Option<News> = None;
-        self.begin(&plan).await?;
+        self.begin()?;
         if !self.schedule.planned.is_empty() {
-            let requests = start::requests(self.options.on_failure, &self.schedule, &plan);
+            let requests =
+                start::requests(self.options.on_failure, &self.schedule, self.plan.plan());
             for (item, it) in Arc::clone(&self.items).iter().zip(&requests) {
                 let (tool, arguments) = (&*it.tool, &it.arguments);
-                self.tell(Event::Planned { item: *item, tool, arguments })?;
+                self.send(Event::Planned { item: *item, tool, arguments })?;
             }
-            // If the run is over already, its error is told below.
+            // If the run is over already, its error is reported below.
             drop(run.schedule(start::batch(&self.schedule, requests)).await);
             let mut renew = Instant::now() + RENEW;
             loop {
-                // What others write is news only to who waits for an answer. A run hears its own
-                // changes as well, so nobody listens while nothing is asked.
+                // Changes in the store only matter while a question waits for an answer. They
+                // include the run's own changes, so the run does not subscribe while nothing is
+                // asked.
                 if self.waiting.is_empty() {
                     news = None;
                 } else if news.is_none() {
                     news = Some(self.store().news().await?);
-                    self.look(&run).await?;
+                    self.read_answers(&run).await?;
                 }
                 tokio::select! {
                     event = events.next() => {
-                        // What a worker said comes before how its call ended.
-                        while let Ok(heard) = self.heard.try_recv() {
-                            self.hear(heard).await?;
-                        }
+                        // Reports of the ledger and of workers are handled before the event that a
+                        // call ended.
+                        self.read_reports().await?;
                         match event {
                             Some(run::Event::BatchDone(_)) | None => break,
                             Some(event) => self.happened(event, &run).await?,
                         }
                     }
-                    Some(heard) = self.heard.recv() => self.hear(heard).await?,
+                    Some(report) = self.reports.recv() => self.take(report).await?,
                     input = self.front_end.input() => self.input(input?, &run).await?,
-                    () = is_told(news.as_mut()) => self.look(&run).await?,
+                    () = changed(news.as_mut()) => self.read_answers(&run).await?,
                     () = sleep_until(renew) => {
                         renew = Instant::now() + RENEW;
                         self.renew().await?;
@@ -238,42 +254,26 @@ impl Runner<'_> {
         self.surroundings.caller.around.now()
     }
 
-    /// The same author, now.
+    /// The context with the current time and new ids.
     fn ctx_now(&self) -> Result<Ctx, Fail> {
         let now = self.now();
         let ids = self.surroundings.caller.around.ids(now)?;
         Ok(Ctx { now, ids, ..self.ctx.clone() })
     }
 
-    fn tell(&mut self, event: Event<'_>) -> Result<(), Fail> {
+    fn send(&mut self, event: Event<'_>) -> Result<(), Fail> {
         let now = self.now();
         self.front_end.event(event, &self.board, now)
     }
 
-    /// What is told before anything has happened.
-    async fn begin(&mut self, plan: &Plan) -> Result<(), Fail> {
-        let tree = Tree::of(plan);
-        let idle = tree.idle(plan);
-        if !idle.is_empty() {
-            // Everything under these was ticked off by hand.
-            let done = |it: &Number| Op::Complete {
-                item: ItemRef::Number(*it),
-                outcome: None,
-                with_children: false,
-            };
-            let change = Change::new(idle.iter().map(done).collect::<Vec<_>>(), self.ctx.clone());
-            self.store().change(plan.id, change).await?;
-            let whole = self.store().read(plan.id, Needs::whole()).await?;
-            self.shared.lock().plan = whole;
-            let now = self.now().as_millisecond();
-            idle.iter().for_each(|it| self.board.done(*it, None, now));
-        }
+    /// Sends the events before anything runs.
+    fn begin(&mut self) -> Result<(), Fail> {
         let (directory, name) = (self.source.directory(), &*self.source.name);
-        self.tell(Event::Begins { run: self.run, directory, name })?;
+        self.send(Event::Begins { run: self.run, directory, name })?;
         self.list()?;
         let held: Vec<Number> = self.schedule.held.keys().copied().collect();
         for item in held {
-            self.tell(Event::Held(item))?;
+            self.send(Event::Held(item))?;
         }
         self.draw()
     }
@@ -283,8 +283,7 @@ impl Runner<'_> {
     }
 
     fn title(&self, call: CallId) -> String {
-        let known = self.shared.lock();
-        let item = self.item(call).and_then(|it| known.plan.get(it));
+        let item = self.item(call).and_then(|it| self.plan.plan().get(it));
         item.map(|it| it.title.clone()).unwrap_or_default()
     }
 
@@ -301,11 +300,11 @@ impl Runner<'_> {
                 if let Some(item) = self.item(call) {
                     self.board.says(item, &line.text);
                     let title = self.title(call);
-                    self.tell(Event::Printed { title: &title, line: &line.text })?;
+                    self.send(Event::Printed { title: &title, line: &line.text })?;
                 }
                 Ok(())
             }
-            run::Event::Lost { lines } => self.tell(Event::Lost(lines)),
+            run::Event::Lost { lines } => self.send(Event::Lost(lines)),
             run::Event::BatchDone(_) => Ok(()),
         }
     }
@@ -317,35 +316,37 @@ impl Runner<'_> {
             State::Live(Live::Scheduled { again_at: Some(at), .. }) => {
                 let wait = at.as_millisecond().saturating_sub(now).max(0) / 1_000;
                 self.board.waits(item, &format!("failed; tried again in {wait} s"));
-                self.tell(Event::Retries(item))
+                self.send(Event::Retries(item))
             }
             State::Live(Live::Scheduled { again_at: None, .. }) => {
-                self.tell(Event::Scheduled(item))
+                self.send(Event::Scheduled(item))
             }
             State::Live(Live::Executing { stopping: Some(_), .. }) => {
                 self.board.says(item, "stopping");
-                self.tell(Event::Stops(item))
+                self.send(Event::Stops(item))
             }
             State::Live(Live::Executing { stopping: None, .. }) => {
+                self.begun.insert(item);
                 self.board.begins(item, now);
-                self.tell(Event::Starts(item))
+                self.send(Event::Starts(item))
             }
             State::Done(outcome) => {
+                self.begun.remove(&item);
                 let (status, text) = self.ended(item, &outcome, now);
-                self.tell(Event::Completed { item, status, text: &text })
+                self.send(Event::Completed { item, status, text: &text })
             }
         }
     }
 
-    /// An item's call has ended. Says how, and what is to be told of it.
-    fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (Told, String) {
+    /// Updates the board after an item's call has ended. Returns the status and the text for the
+    /// event.
+    fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (CallStatus, String) {
         match outcome {
             Outcome::Success(output) => {
-                let known = self.shared.lock();
-                let (done, parents) = (known.plan.get(item), end::closed_above(&known.plan, item));
+                let plan = self.plan.plan();
+                let (done, parents) = (plan.get(item), end::closed_above(plan, item));
                 let level = done.and_then(|it| it.evidence_level());
                 let title = done.map(|it| it.title.clone()).unwrap_or_default();
-                drop(known);
                 let printed = printed::of(&title, output);
                 printed.into_iter().for_each(|it| self.board.printed(item, it));
                 if output.whole.is_some() {
@@ -353,18 +354,18 @@ impl Runner<'_> {
                 }
                 self.board.done(item, level, now);
                 parents.into_iter().for_each(|it| self.board.done(it, None, now));
-                (Told::Success, output.text.clone())
+                (CallStatus::Success, output.text.clone())
             }
             Outcome::Error(error) => self.erred(item, error, now),
             Outcome::Cancelled { reason: CancelReason::Refused(reason), .. }
                 if !self.is_by_hand(item) =>
             {
                 self.board.refused(item, reason.clone(), now);
-                (Told::Cancelled, CancelReason::Refused(reason.clone()).to_string())
+                (CallStatus::Cancelled, CancelReason::Refused(reason.clone()).to_string())
             }
             Outcome::Cancelled { reason, output } => {
                 let words = match reason {
-                    // To say that it is not done yet is no refusal.
+                    // The answer that a manual step is not done yet is no refusal.
                     CancelReason::Refused(said) => {
                         said.clone().unwrap_or_else(|| "not done yet".to_owned())
                     }
@@ -379,18 +380,18 @@ impl Runner<'_> {
                     CancelReason::Asked(why) => why.clone().unwrap_or_else(|| "stopped".to_owned()),
                 };
                 self.board.left(item, words.clone(), now);
-                (Told::Cancelled, with_output(words, output.as_deref()))
+                (CallStatus::Cancelled, with_output(words, output.as_deref()))
             }
         }
     }
 
-    /// Whether it is a person who does an item.
+    /// Whether a person does the item.
     fn is_by_hand(&self, item: Number) -> bool {
         let task = self.schedule.planned.iter().find(|it| it.number == item).map(|it| &it.task);
         task == Some(&Task::ByHand)
     }
 
-    fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (Told, String) {
+    fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (CallStatus, String) {
         let words = error.to_string();
         let output = match error {
             CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => {
@@ -398,11 +399,11 @@ impl Runner<'_> {
             }
             CallError::NobodyToAsk(_) => {
                 self.board.left(item, words.clone(), now);
-                return (Told::Error, words);
+                return (CallStatus::Error, words);
             }
             CallError::Denied(rule) => {
                 self.board.denied(item, rule, now);
-                return (Told::Error, words);
+                return (CallStatus::Error, words);
             }
             CallError::Invalid(_)
             | CallError::Unknown(_)
@@ -412,239 +413,118 @@ impl Runner<'_> {
         };
         self.board.failed(item, &words, output.whole.clone(), now);
         self.outputs.push((item, output.clone()));
-        (Told::Error, with_output(words, Some(&output)))
+        (CallStatus::Error, with_output(words, Some(&output)))
     }
 
-    /// Writes down what was heard of an agent: its session, and its own list under the item that it is at.
-    async fn hear(&mut self, heard: Heard) -> Result<(), Fail> {
-        let shared = self.shared.clone();
-        let _turn = shared.turn().await;
-        let (item, agent, mut ops) = {
-            let mut known = self.shared.lock();
-            let agent = |item: Number| {
-                known.plan.get(item).and_then(|it| it.agent_type.clone()).unwrap_or_default()
-            };
-            match heard {
-                Heard::Note(note) => {
-                    known.notes.push(note);
-                    return Ok(());
-                }
-                Heard::Session(item, session) => {
-                    (item, agent(item), vec![worker_session::noted(item, &session)])
-                }
-                Heard::List(item, list) => {
-                    let agent = agent(item);
-                    let ops = sub_lists::ops(&known.plan, item, &agent, &list);
-                    (item, agent, ops)
-                }
+    /// Handles the reports that have come in.
+    async fn read_reports(&mut self) -> Result<(), Fail> {
+        while let Ok(report) = self.reports.try_recv() {
+            self.take(report).await?;
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, report: Report) -> Result<(), Fail> {
+        match report {
+            Report::Changed(applied) => Ok(self.plan.follow(&applied).await?),
+            Report::LeftToOthers(item, said) => {
+                self.notes.push(format!("item {item} is left as it is: {said}"));
+                Ok(())
             }
-        };
-        let plan = self.source.plan();
-        while !ops.is_empty() {
-            // The run holds what its worker has begun: if it is killed, both are free again.
-            let actor = Actor::agent(agent.clone());
-            let ctx = Ctx { actor, mode: Mode::Recorded, ..self.ctx_now()? };
-            self.store().change(plan, Change::new(ops, ctx)).await?;
-            let whole = self.store().read(plan, Needs::whole()).await?;
-            // The item may have ended meanwhile. Whatever this comes to, it comes to nothing again.
-            ops = sub_lists::overtaken(&whole, item, &agent);
-            let mut known = self.shared.lock();
-            // What the run itself has written since is not lost: it reads anew when it sees a gap.
-            if whole.revision > known.plan.revision {
-                known.plan = whole;
+            Report::Note(note) => {
+                self.notes.push(note);
+                Ok(())
+            }
+            Report::Session(item, session) => {
+                self.keep(item, |_, _| vec![worker_session::noted(item, &session)]).await
+            }
+            Report::List(item, list) => {
+                self.keep(item, |plan, agent| sub_lists::ops(plan, item, agent, &list)).await
             }
         }
+    }
+
+    /// Stores what is known of the agent that does an item: its session, or its own list as entries
+    /// under the item.
+    async fn keep(
+        &mut self,
+        item: Number,
+        ops: impl Fn(&Plan, &str) -> Vec<Op>,
+    ) -> Result<(), Fail> {
+        let agent = self.plan.plan().get(item).and_then(|it| it.agent_type.clone());
+        let agent = agent.unwrap_or_default();
+        // The run holds what its worker has in progress, so a kill of the run frees both.
+        let ctx =
+            Ctx { actor: Actor::agent(agent.clone()), mode: Mode::Recorded, ..self.ctx_now()? };
+        self.plan.change(&ctx, |plan| ops(plan, &agent)).await?;
+        // The item may have ended meanwhile.
+        let ctx = Ctx { ids: self.ctx_now()?.ids, ..ctx };
+        self.plan.change(&ctx, |plan| sub_lists::overtaken(plan, item, &agent)).await?;
         self.list()
     }
 
-    /// Tells the front end the plan, if it is another than the last one.
+    /// Sends the plan to the front end, if it has changed.
     fn list(&mut self) -> Result<(), Fail> {
-        let now = self.now();
-        let known = self.shared.lock();
-        let revision = known.plan.revision.0;
-        if self.listed.replace(revision) == Some(revision) {
+        let (plan, now) = (self.plan.plan(), self.now());
+        if self.listed.replace(plan.revision.0) == Some(plan.revision.0) {
             return Ok(());
         }
-        self.front_end.event(Event::Plan(&known.plan), &self.board, now)
-    }
-
-    async fn asked(&mut self, asked: &Asked, run: &Run) -> Result<(), Fail> {
-        let Some(item) = self.item(CallId(asked.call)) else { return Ok(()) };
-        let (id, now) = (asked.id, self.now());
-        self.board.asks(item, now.as_millisecond());
-        let what = asked.command.as_deref().unwrap_or(&asked.what);
-        self.tell(Event::Asked { item, what })?;
-        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
-        let known = self.store().questions(filter).await?;
-        let Some(question) = known.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
-        let late = self.late.take(&*self.surroundings.store, &question.asked, now).await?;
-        self.waiting.push(question.asked.clone());
-        // Who says yes to everything now has said so last.
-        if self.options.yes && asked.tool != BY_HAND {
-            return self.say(id, Answer::Once, run).await;
-        }
-        if let Some(mut answered) = late {
-            answered.answer = allow::alone(answered.answer);
-            return self.give(id, answered, run).await;
-        }
-        if !self.is_attended {
-            // Somebody has answered, but something else than what is asked now.
-            let why = "nobody is there to be asked, and what was answered was another question";
-            let reason = CancelReason::Declined(why.to_owned());
-            run.cancel(Target::Call(CallId(asked.call)), reason).await.ok();
-            return Ok(());
-        }
-        self.tell(Event::Question(&question.asked))?;
-        // Somebody may have answered already; nobody else tells the scheduler.
-        self.stands(id, question.standing, run).await
+        self.front_end.event(Event::Plan(plan), &self.board, now)
     }
 
     async fn input(&mut self, input: Input, run: &Run) -> Result<(), Fail> {
         match input {
-            Input::Answer(id, answer) => self.say(id, answer, run).await,
+            Input::Answer(id, answer) => self.answer_here(id, answer, run).await,
             Input::Stop => self.stop(run).await,
             Input::Draw => self.draw(),
-        }
-    }
-
-    /// The person at the front end answers: it is written down first, as anybody's answer is.
-    async fn say(&mut self, id: QuestionId, answer: Answer, run: &Run) -> Result<(), Fail> {
-        let answered = Answered { answer, by: self.ctx.actor.clone(), at: self.now() };
-        self.give(id, answered, run).await
-    }
-
-    /// An answer is written down, whoever gave it, and counts.
-    async fn give(&mut self, id: QuestionId, answered: Answered, run: &Run) -> Result<(), Fail> {
-        match self.store().answer(id, answered.clone()).await? {
-            AnswerOutcome::Taken(_) => self.heard(id, &answered, run).await,
-            // Somebody else was first.
-            AnswerOutcome::Late(question) => self.stands(id, question.standing, run).await,
-            AnswerOutcome::NotOffered(_) => Ok(()),
-        }
-    }
-
-    /// Looks for answers that were given elsewhere.
-    async fn look(&mut self, run: &Run) -> Result<(), Fail> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
-        for question in self.store().questions(filter).await? {
-            if self.waiting.iter().any(|it| it.id == question.asked.id) {
-                self.stands(question.asked.id, question.standing, run).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// How a question stands was looked up.
-    async fn stands(&mut self, id: QuestionId, standing: Standing, run: &Run) -> Result<(), Fail> {
-        match standing {
-            Standing::Waiting => Ok(()),
-            Standing::Settled => {
-                self.settle(id);
-                self.tell(Event::Withdrawn(id))
-            }
-            Standing::Answered(answered) => self.heard(id, &answered, run).await,
-        }
-    }
-
-    /// A question that waits no longer. Returns what it was.
-    fn settle(&mut self, id: QuestionId) -> Option<Asked> {
-        let at = self.waiting.iter().position(|it| it.id == id)?;
-        Some(self.waiting.remove(at))
-    }
-
-    /// An answer counts: the scheduler is told.
-    async fn heard(&mut self, id: QuestionId, answered: &Answered, run: &Run) -> Result<(), Fail> {
-        let asked = self.settle(id);
-        let item = asked.as_ref().and_then(|it| it.item);
-        let tool = asked.as_ref().map_or_else(|| SHELL.to_owned(), |it| it.tool.clone());
-        if let Some(asked) = &asked {
-            let is_by_other = answered.by != self.ctx.actor;
-            self.tell(Event::Answered { asked, answered, is_by_other })?;
-        }
-        let mut answer = answered.answer.clone();
-        if let (Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
-            // Another command may be run for the item, but not another item's.
-            step::keep_item(arguments, item);
-            self.tell(Event::Changed { item, arguments })?;
-        }
-        self.remember(&answer, &self.policy.rules_of(&answer, &tool))?;
-        // A run that is over says so at the end.
-        run.answer(id, answer, Some(answered.by.clone())).await.ok();
-        Ok(())
-    }
-
-    /// "Always" holds for later runs too: the rules go into the user's own file.
-    fn remember(&mut self, answer: &Answer, rules: &[Rule]) -> Result<(), Fail> {
-        if rules.is_empty() || matches!(answer, Answer::Session(_)) {
-            return Ok(());
-        }
-        let path = &self.surroundings.rules_file;
-        match rules::remember(path, rules) {
-            Ok(true) => {
-                let what = if rules.len() == 1 { "a rule" } else { "rules" };
-                let text = format!("from now on allowed by {what} in {}", path.display());
-                self.front_end.say(&text, self.now())
-            }
-            Ok(false) => Ok(()),
-            Err(why) => {
-                let note = format!("what you allowed holds for this run alone: {why}");
-                self.shared.lock().notes.push(note);
-                Ok(())
-            }
         }
     }
 
     async fn stop(&mut self, run: &Run) -> Result<(), Fail> {
         self.stopping += 1;
         if self.stopping > 1 {
-            // The guardian ends what runs as soon as we are gone.
+            // The guardian ends all processes as soon as this one is gone.
             return Err(Fail::new(Code::Interrupted, "stopped at once")
                 .hint("run it again to go on; what was under way is verified or asked about."));
         }
         self.draw()?;
         let reason = CancelReason::Asked(Some("stopped".to_owned()));
-        // A run that is over has nothing left to stop.
+        // A run that is over has nothing to stop.
         run.cancel(Target::All, reason).await.ok();
         Ok(())
     }
 
-    /// Says that the items in progress are still held.
+    /// Renews the leases of the items in progress, one by one, so that an item that has ended or
+    /// was taken by another worker does not affect the others.
     async fn renew(&mut self) -> Result<(), Fail> {
-        let begun: Vec<Number> = self.shared.lock().begun.iter().copied().collect();
-        if begun.is_empty() {
-            return Ok(());
+        for item in self.begun.clone() {
+            let ctx = self.ctx_now()?;
+            let start = |_: &Plan| vec![Op::Start(ItemRef::Number(item))];
+            // If another worker has taken the item, this shows when it ends.
+            drop(self.plan.change(&ctx, start).await);
         }
-        let ops: Vec<_> = begun.into_iter().map(|it| Op::Start(ItemRef::Number(it))).collect();
-        let change = Change::new(ops, self.ctx_now()?);
-        // Should somebody have taken one meanwhile, that shows when it ends.
-        drop(self.store().change(self.source.plan(), change).await);
         Ok(())
     }
 
     fn draw(&mut self) -> Result<(), Fail> {
         let now = self.now();
-        self.board.progress = self.shared.lock().plan.progress();
+        self.board.progress = self.plan.plan().progress();
         self.front_end.draw(&self.board, now)
     }
 
-    /// Everything has ended: what is left is to say so.
+    /// Ends the run: stores its end, cleans up, and returns the result.
     async fn end(mut self, ended: Result<(), run::Error>) -> Result<Ended, Fail> {
+        self.read_reports().await?;
         let now = self.now();
-        self.board.progress = self.shared.lock().plan.progress();
-        self.tell(Event::Over)?;
+        self.board.progress = self.plan.plan().progress();
+        self.send(Event::Over)?;
         ended.map_err(|why| end::broken(&why))?;
         self.store().end_run(self.run, now).await?;
         let directory = self.surroundings.outputs();
         outputs::ended(&directory, self.run);
         outputs::tidy(&directory, now);
         self.list()?;
-        let (plan, mut notes) = {
-            let mut known = self.shared.lock();
-            (known.plan.clone(), std::mem::take(&mut known.notes))
-        };
+        let (plan, mut notes) = (self.plan.plan().clone(), self.notes);
         if self.options.write_back {
             notes.extend(end::write_back(self.source, &plan)?);
         }
@@ -660,15 +540,15 @@ impl Runner<'_> {
     }
 }
 
-/// When there is news, or never.
-async fn is_told(news: Option<&mut News>) {
+/// Waits for a change in the store; for ever without a subscription.
+async fn changed(news: Option<&mut News>) {
     match news {
         Some(news) => drop(poll_fn(|context| news.as_mut().poll_next(context)).await),
         None => pending().await,
     }
 }
 
-/// How a call ended, and below it what it said.
+/// How a call ended, followed by its output.
 fn with_output(words: String, output: Option<&Output>) -> String {
     match output.filter(|it| !it.text.is_empty()) {
         Some(output) => format!("{words}\n{}", output.text),

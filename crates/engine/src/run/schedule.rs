@@ -1,7 +1,8 @@
-//! Which items a run takes on, and what each of them waits for. Pure.
+//! Decides which items a run does, and in which order. Pure.
 //!
-//! What is under an item comes before it, and what an item waits for, everything under it waits for too.
-//! An item that cannot be done in this run holds those that wait for it; each is told by what.
+//! Sub-items are done before their parent, and after everything that the parent depends on. If an
+//! item cannot be done in this run, the items that depend on it cannot be done either. The schedule
+//! has a reason ([`Held`]) for each item that is not done.
 
 #[cfg(test)]
 mod tests;
@@ -11,90 +12,92 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use punchlist_model::{Item, Number, Plan, Status};
 
-use super::sub_lists;
+use super::steps::sub_lists;
 
-/// Which items are meant.
+/// Which items the caller chose for this run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Chosen {
-    /// All of them.
+    /// All items.
     #[default]
     All,
-    /// These, and what is under them. What they wait for must be done already.
+    /// These items and their sub-items. A dependency that is not among them must be completed
+    /// already.
     Only(BTreeSet<Number>),
-    /// This one and all that stand below it. What stands above holds nobody up.
+    /// This item and all items after it in the list. Nothing waits for the items before it.
     From(Number),
 }
 
-/// What there is to do for an item.
+/// How an item is done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Task {
-    /// Run its command, its check, or both.
+    /// Run the item's command, its check, or both.
     Step,
-    /// Have an agent do it.
+    /// Let an agent do the item.
     Agent(String),
-    /// Ask a person whether it is done.
+    /// Ask a person whether the item is done.
     ByHand,
 }
 
-/// Who is there.
+/// Whether this run can get answers and approvals from a person.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct There {
-    /// Somebody can be asked.
+pub(crate) struct Attendance {
+    /// Whether a person can be asked.
     pub(crate) person: bool,
-    /// Every approval is given beforehand.
+    /// Whether all approvals were given beforehand, with `--yes`.
     pub(crate) yes: bool,
-    /// Items about which a person has given an answer that no run has heard yet.
+    /// Items whose question a person has answered after an earlier run; this run uses the answers.
     pub(crate) answered: BTreeSet<Number>,
 }
 
 /// Why an item is not done in this run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Held {
-    /// It waits for this one, which will not be done either.
+    /// It depends on this item, which is not done in this run either.
     After(Number),
-    /// This one is under it, and will not be done.
+    /// This sub-item of it is not done in this run.
     Under(Number),
-    /// It was not asked for.
+    /// It was not chosen.
     NotChosen,
-    /// It waits for somebody or something.
+    /// It waits for a person or an event.
     Waiting(String),
-    /// Somebody must do it, and nobody is there.
+    /// A person must do it, and no person can be asked.
     ByHand,
-    /// Somebody must allow it, and nobody is there.
+    /// A person must approve it, and no person can be asked.
     Approval,
-    /// It was under way when an earlier run was ended, and nobody said that it may run again.
+    /// It was interrupted in an earlier run and has no permission to run again.
     Interrupted,
-    /// Somebody else is at it.
+    /// Another worker holds it.
     Claimed(String),
-    /// Its check may not run, and why.
+    /// Its check is not allowed to run, for this reason.
     Check(&'static str),
 }
 
-/// An item that the run takes on.
+/// An item that the run will do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Planned {
-    /// Which item.
+    /// The item.
     pub number: Number,
-    /// What there is to do for it.
+    /// How it is done.
     pub task: Task,
-    /// The places in the schedule of those that must be done before.
+    /// The items that must be done before it, as indexes into [`Schedule::planned`].
     pub after: Vec<usize>,
 }
 
-/// The way through a plan.
+/// What a run does, and in which order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// What is done, in the order of the list.
+    /// The items that are done, in the order of the list.
     pub planned: Vec<Planned>,
-    /// What is not, and why.
+    /// The items that are not done, with the reason.
     pub held: BTreeMap<Number, Held>,
 }
 
-/// What is under each item, in order. Made once: looking for it means looking at every item.
+/// The sub-items of each item, in the order of the list. An index: without it, each lookup would
+/// read all items of the plan.
 pub(crate) struct Tree(BTreeMap<Number, Vec<Number>>);
 
 impl Tree {
-    /// The tree of a whole plan.
+    /// Builds the index of a plan.
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut children: BTreeMap<Number, Vec<Number>> = BTreeMap::new();
         for item in plan.listed().into_iter().filter(|it| !sub_lists::is_entry(it)) {
@@ -105,11 +108,11 @@ impl Tree {
         Self(children)
     }
 
-    fn under(&self, number: Number) -> &[Number] {
+    fn sub_items(&self, number: Number) -> &[Number] {
         self.0.get(&number).map_or(&[], Vec::as_slice)
     }
 
-    /// What there is to do for an item, if anything. One that only holds others together has nothing.
+    /// How an item is done; `None` for a group, which has nothing to do except its sub-items.
     pub(crate) fn task(&self, item: &Item) -> Option<Task> {
         if let Some(agent) = &item.agent_type {
             return Some(Task::Agent(agent.clone()));
@@ -117,11 +120,11 @@ impl Tree {
         if item.run.is_some() || item.check.is_some() {
             return Some(Task::Step);
         }
-        self.under(item.number).is_empty().then_some(Task::ByHand)
+        self.sub_items(item.number).is_empty().then_some(Task::ByHand)
     }
 
-    /// Items that hold others together and whose last open one is `from`, innermost first. `closed` are
-    /// items that are closed together with it, and gets the groups as well.
+    /// The groups that are finished when the item `from` is closed, innermost first. `closed` has
+    /// the items that the same change closes; `from` and the groups are added to it.
     pub(crate) fn finished_by(
         &self,
         plan: &Plan,
@@ -130,10 +133,10 @@ impl Tree {
     ) -> Vec<Number> {
         closed.insert(from);
         let mut groups = Vec::new();
-        for group in parents(plan, from).filter_map(|it| plan.get(it)) {
+        for group in ancestors(plan, from).filter_map(|it| plan.get(it)) {
             let is_left = |it: &Number| is_open(plan, *it) && !closed.contains(it);
-            let is_over = !self.under(group.number).iter().any(is_left);
-            if !group.is_open() || self.task(group).is_some() || !is_over {
+            let is_finished = !self.sub_items(group.number).iter().any(is_left);
+            if !group.is_open() || self.task(group).is_some() || !is_finished {
                 break;
             }
             closed.insert(group.number);
@@ -142,14 +145,15 @@ impl Tree {
         groups
     }
 
-    /// Groups without anything open under them: a file may have been ticked off by hand.
-    pub(crate) fn idle(&self, plan: &Plan) -> Vec<Number> {
+    /// Open groups without open sub-items, innermost first. They exist if somebody ticked the
+    /// sub-items in the plan file.
+    pub(crate) fn finished_groups(&self, plan: &Plan) -> Vec<Number> {
         let mut groups: Vec<Number> = Vec::new();
-        // From the end, since what is under an item stands behind it; so inner groups come first.
+        // In reverse order inner groups come first, because sub-items come after their parent.
         let open = |it: &&Item| it.is_open() && !sub_lists::is_entry(it);
         for item in plan.listed().into_iter().rev().filter(open) {
             let is_left = |it: &Number| is_open(plan, *it) && !groups.contains(it);
-            if self.task(item).is_none() && !self.under(item.number).iter().any(is_left) {
+            if self.task(item).is_none() && !self.sub_items(item.number).iter().any(is_left) {
                 groups.push(item.number);
             }
         }
@@ -162,29 +166,30 @@ fn is_open(plan: &Plan, number: Number) -> bool {
 }
 
 impl Schedule {
-    /// The way through what is open. `not` are items that cannot be done, and why.
-    pub(crate) fn plot(
+    /// Builds the schedule of the open items. `cannot_run` has items that cannot be done for
+    /// reasons that the caller knows.
+    pub(crate) fn build(
         plan: &Plan,
         tree: &Tree,
         chosen: &Chosen,
-        there: &There,
-        not: &BTreeMap<Number, Held>,
+        attendance: &Attendance,
+        cannot_run: &BTreeMap<Number, Held>,
     ) -> Self {
-        let map = Map::of(plan, tree, chosen);
-        let held = map.held(there, not);
-        let planned: Vec<&Node<'_>> = map
+        let graph = Graph::of(plan, tree, chosen);
+        let held = graph.held(attendance, cannot_run);
+        let planned: Vec<&Node<'_>> = graph
             .nodes
             .iter()
             .filter(|it| it.task.is_some() && !held.contains_key(&it.item.number))
             .collect();
-        let places: BTreeMap<Number, usize> =
+        let indexes: BTreeMap<Number, usize> =
             planned.iter().enumerate().map(|(at, it)| (it.item.number, at)).collect();
         let planned = planned
             .into_iter()
             .filter_map(|node| {
                 let mut after = BTreeSet::new();
                 for number in node.after.iter().chain(&node.children) {
-                    map.ends(*number, &places, &mut after);
+                    graph.add_last_steps(*number, &indexes, &mut after);
                 }
                 let (number, task) = (node.item.number, node.task.clone()?);
                 Some(Planned { number, task, after: after.into_iter().collect() })
@@ -194,45 +199,46 @@ impl Schedule {
     }
 }
 
-/// An open item, and what is around it.
+/// An open item, and the items that must be done before it.
 struct Node<'a> {
     item: &'a Item,
     task: Option<Task>,
     is_chosen: bool,
-    /// What it waits for and is not done; what its parents wait for included.
+    /// The dependencies that are not completed, including those of its ancestors.
     after: Vec<Number>,
-    /// What is open under it.
+    /// The open sub-items.
     children: Vec<Number>,
 }
 
-struct Map<'a> {
+/// The dependency graph of the open items.
+struct Graph<'a> {
     nodes: Vec<Node<'a>>,
-    /// Where in `nodes` an item is.
-    places: BTreeMap<Number, usize>,
+    /// The index of each item in `nodes`.
+    indexes: BTreeMap<Number, usize>,
 }
 
-impl<'a> Map<'a> {
+impl<'a> Graph<'a> {
     fn of(plan: &'a Plan, tree: &Tree, chosen: &Chosen) -> Self {
         let listed = plan.listed();
         let first = match chosen {
             Chosen::All | Chosen::Only(_) => 0,
             Chosen::From(number) => listed.iter().position(|it| it.number == *number).unwrap_or(0),
         };
-        let is_above = |at: usize| at < first;
-        // What holds a chosen item together with others is worked on as well.
-        let begun: BTreeSet<Number> = match chosen {
-            Chosen::From(number) => parents(plan, *number).collect(),
+        // The groups that contain the chosen item are included, although they come before it in the
+        // list, so that they can be finished.
+        let enclosing: BTreeSet<Number> = match chosen {
+            Chosen::From(number) => ancestors(plan, *number).collect(),
             Chosen::All | Chosen::Only(_) => BTreeSet::new(),
         };
         let mut nodes = Vec::new();
         let mut left_out = BTreeSet::new();
         for (at, item) in listed.into_iter().enumerate() {
-            // What an agent has on a list of its own is nobody else's to do.
+            // Only the agent itself works on the entries of its own list.
             if !item.is_open() || sub_lists::is_entry(item) {
                 continue;
             }
             let task = tree.task(item);
-            if is_above(at) && !(task.is_none() && begun.contains(&item.number)) {
+            if at < first && !(task.is_none() && enclosing.contains(&item.number)) {
                 left_out.insert(item.number);
                 continue;
             }
@@ -240,50 +246,58 @@ impl<'a> Map<'a> {
                 Chosen::All | Chosen::From(_) => true,
                 Chosen::Only(numbers) => {
                     numbers.contains(&item.number)
-                        || parents(plan, item.number).any(|it| numbers.contains(&it))
+                        || ancestors(plan, item.number).any(|it| numbers.contains(&it))
                 }
             };
             nodes.push(Node { item, task, is_chosen, after: Vec::new(), children: Vec::new() });
         }
-        let places: BTreeMap<Number, usize> =
+        let indexes: BTreeMap<Number, usize> =
             nodes.iter().enumerate().map(|(at, it)| (it.item.number, at)).collect();
         for node in &mut nodes {
             let number = node.item.number;
-            let above: BTreeSet<Number> = parents(plan, number).collect();
+            let above: BTreeSet<Number> = ancestors(plan, number).collect();
             let mut after = node.item.depends_on.clone();
             for group in above.iter().filter_map(|it| plan.get(*it)) {
-                // What is under a group waits for what the group waits for, unless that is under it too:
-                // an item with a command of its own comes after those under it.
-                let is_outside = |it: &&Number| !parents(plan, **it).any(|it| it == group.number);
+                // An item also waits for the dependencies of its ancestors, except those inside the
+                // ancestor itself: an ancestor with its own command depends on its sub-items.
+                let is_outside = |it: &&Number| !ancestors(plan, **it).any(|it| it == group.number);
                 after.extend(group.depends_on.iter().filter(is_outside));
             }
             let is_left = |it: &Number| {
                 let done = |it: &Item| it.status == Status::Completed || it.is_superseded();
                 plan.get(*it).is_some_and(|it| !done(it)) && !left_out.contains(it)
             };
-            // One that waits for what it is under would wait for ever; the reader of the file says so.
+            // A dependency on an ancestor is ignored: the ancestor waits for its sub-items, so this
+            // would be a deadlock. The parser of plan files warns about it.
             node.after =
                 after.into_iter().filter(|it| is_left(it) && !above.contains(it)).collect();
-            let children = tree.under(number).iter().copied();
-            node.children = children.filter(|it| places.contains_key(it)).collect();
+            let children = tree.sub_items(number).iter().copied();
+            node.children = children.filter(|it| indexes.contains_key(it)).collect();
         }
-        Self { nodes, places }
+        Self { nodes, indexes }
     }
 
-    /// What cannot be done, and why: first by itself, then because of others.
-    fn held(&self, there: &There, not: &BTreeMap<Number, Held>) -> BTreeMap<Number, Held> {
+    /// The items that cannot be done: first those with a reason of their own, then all items that
+    /// wait for one of these.
+    fn held(
+        &self,
+        attendance: &Attendance,
+        cannot_run: &BTreeMap<Number, Held>,
+    ) -> BTreeMap<Number, Held> {
         let mut held: BTreeMap<Number, Held> = BTreeMap::new();
+        // For each item: the items that wait for it, and whether they are its parent.
         let mut waits: BTreeMap<Number, Vec<(Number, bool)>> = BTreeMap::new();
         let mut queue: VecDeque<Number> = VecDeque::new();
         for node in &self.nodes {
             let number = node.item.number;
-            if let Some(why) = node.why(there).or_else(|| not.get(&number).cloned()) {
+            let own = node.own_reason(attendance).or_else(|| cannot_run.get(&number).cloned());
+            if let Some(why) = own {
                 held.insert(number, why);
                 queue.push_back(number);
             }
             for on in &node.after {
-                // A cancelled one is no node: nothing will come of it.
-                if self.places.contains_key(on) {
+                // A cancelled item has no node and is never completed.
+                if self.indexes.contains_key(on) {
                     waits.entry(*on).or_default().push((number, false));
                 } else if let Entry::Vacant(free) = held.entry(number) {
                     free.insert(Held::After(*on));
@@ -306,13 +320,20 @@ impl<'a> Map<'a> {
         held
     }
 
-    /// The places whose end is an item's end: its own, or those of what is under it.
-    fn ends(&self, number: Number, of: &BTreeMap<Number, usize>, ends: &mut BTreeSet<usize>) {
+    /// Adds to `steps` the scheduled items that must be done so that an item is finished: the item
+    /// itself, or for a group its sub-items. `indexes` has the index of each scheduled item.
+    fn add_last_steps(
+        &self,
+        number: Number,
+        indexes: &BTreeMap<Number, usize>,
+        steps: &mut BTreeSet<usize>,
+    ) {
         let mut left = vec![number];
         while let Some(number) = left.pop() {
-            if let Some(at) = of.get(&number) {
-                ends.insert(*at);
-            } else if let Some(node) = self.places.get(&number).and_then(|at| self.nodes.get(*at)) {
+            if let Some(at) = indexes.get(&number) {
+                steps.insert(*at);
+            } else if let Some(node) = self.indexes.get(&number).and_then(|at| self.nodes.get(*at))
+            {
                 left.extend(&node.children);
             }
         }
@@ -320,30 +341,32 @@ impl<'a> Map<'a> {
 }
 
 impl Node<'_> {
-    fn why(&self, there: &There) -> Option<Held> {
+    /// Why the item itself cannot be done, whatever it depends on.
+    fn own_reason(&self, attendance: &Attendance) -> Option<Held> {
         if !self.is_chosen {
             return Some(Held::NotChosen);
         }
         if let Some(on) = &self.item.waiting_on {
             return Some(Held::Waiting(on.clone()));
         }
-        let can_ask = there.person || there.answered.contains(&self.item.number);
+        let can_ask = attendance.person || attendance.answered.contains(&self.item.number);
         match &self.task {
             Some(Task::ByHand) if !can_ask => Some(Held::ByHand),
             Some(Task::Step | Task::Agent(_)) if self.item.approve => {
-                (!can_ask && !there.yes).then_some(Held::Approval)
+                (!can_ask && !attendance.yes).then_some(Held::Approval)
             }
             Some(Task::Step | Task::Agent(_) | Task::ByHand) | None => None,
         }
     }
 }
 
-/// The items that one is under, nearest first. A circle, which rules forbid, would end it.
-fn parents(plan: &Plan, number: Number) -> impl Iterator<Item = Number> {
-    let mut seen = BTreeSet::from([number]);
+/// The ancestors of an item, nearest first. Stops if the parents form a cycle, which the rules of
+/// the plan forbid.
+fn ancestors(plan: &Plan, number: Number) -> impl Iterator<Item = Number> {
+    let mut visited = BTreeSet::from([number]);
     let mut at = plan.get(number).and_then(|it| it.parent);
     std::iter::from_fn(move || {
-        let number = at.filter(|it| seen.insert(*it))?;
+        let number = at.filter(|it| visited.insert(*it))?;
         at = plan.get(number).and_then(|it| it.parent);
         Some(number)
     })

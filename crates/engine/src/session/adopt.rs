@@ -1,8 +1,8 @@
-//! Taking on what an ended session left open.
+//! Adopting the open items that an ended session left.
 //!
-//! A session that has nothing open of its own is attached to the plan; one that has gets the open
-//! items moved into its own. Each step is one change of one plan, and whoever is interrupted between
-//! two of them starts again: what was moved carries a mark that says where it comes from.
+//! A session without open items is attached to the plan; otherwise the open items are moved into
+//! its own plan. Each step is one change of one plan. If the process is killed between two steps,
+//! adopting again continues: moved items carry a mark that says where they came from.
 
 use std::collections::BTreeMap;
 
@@ -16,24 +16,24 @@ use serde_json::{Map, Value};
 
 use super::{TRIES, update};
 
-/// The key of an item's metadata that says from where it was moved.
+/// The metadata key that says where an item was moved from.
 const FROM: &str = "adopted_from";
-/// The key that says who took it on where it is.
+/// The metadata key that says who adopted an item in place.
 const BY: &str = "adopted_by";
 
-/// What became of it.
+/// The result of adopting.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Adopted {
-    /// The session's plan as it is now, whole.
+    /// The session's whole plan after adopting.
     pub plan: Plan,
-    /// Whether items were moved into it; otherwise the session was attached to it.
+    /// Whether items were moved into the plan; otherwise the session was attached to it.
     pub moved: bool,
 }
 
-/// Gives a session the open items of a plan. `before` is the session that had them: what it holds
-/// is set free. The model is shown the list with its next prompt.
+/// Gives a session the open items of a plan. `before` is the session that had them; its claims are
+/// released. The model is shown the list with its next prompt.
 ///
-/// `ctx` says who adopts; its holder is the session's.
+/// `ctx` names the adopting session, which is also the holder.
 pub async fn adopt(
     store: &dyn Store,
     session: &Session,
@@ -42,7 +42,7 @@ pub async fn adopt(
     ctx: &Ctx,
 ) -> Result<Adopted, Error> {
     let attached = store.attachment(session.attachment()).await?.map(|it| it.plan);
-    // What the session before holds is held no longer, whichever of its processes still runs.
+    // The previous session no longer holds anything, even if one of its processes still runs.
     let heir = match before {
         Some(before) => Ctx {
             holder: Holder::named(before.actor_name("")),
@@ -74,27 +74,27 @@ fn remember(memory: &mut Memory, changed_plan: bool) {
     memory.watch.took_over();
     memory.watch.owe();
     if changed_plan {
-        // These name items of the plan that the session had before.
+        // These refer to items of the session's previous plan.
         memory.mirrored.clear();
         memory.unconfirmed.clear();
         memory.sub_agents.clear();
     }
 }
 
-/// Marks the open items of a plan as taken on, and frees what was held.
+/// Marks the open items of a plan as adopted, and releases claims.
 async fn take(
     store: &dyn Store,
     session: &Session,
     plan: PlanId,
     heir: &Ctx,
 ) -> Result<Plan, Error> {
-    let there = store.read(plan, Needs::whole()).await?;
+    let there = store.whole(plan).await?;
     let mut ops = Vec::new();
     for item in there.listed().into_iter().filter(|it| it.is_open()) {
         if item.status == Status::InProgress {
             ops.push(Op::Release(item.number.into()));
         }
-        // That it changes is what makes a parked item count again.
+        // A change makes a parked item count again.
         let merge = Map::from_iter([(BY.to_owned(), Value::from(session.actor_name("")))]);
         let patch = Box::new(Patch { merge, ..Patch::default() });
         ops.push(Op::Edit { item: item.number.into(), patch });
@@ -103,7 +103,7 @@ async fn take(
         return Ok(there);
     }
     store.change(plan, Change::new(ops, heir.clone())).await?;
-    store.read(plan, Needs::whole()).await
+    store.whole(plan).await
 }
 
 /// Moves the open items of one plan into another: first they are added here, then cancelled there.
@@ -115,43 +115,43 @@ async fn move_into(
     ctx: &Ctx,
 ) -> Result<Plan, Error> {
     for _ in 0..TRIES {
-        let there = store.read(from, Needs::whole()).await?;
-        let mut here = store.read(own, Needs::whole()).await?;
+        let there = store.whole(from).await?;
+        let mut here = store.whole(own).await?;
         let adds = additions(&there, &copies(&here, from));
         if !adds.is_empty() {
             store.change(own, Change::new(adds, ctx.clone())).await?;
-            here = store.read(own, Needs::whole()).await?;
+            here = store.whole(own).await?;
         }
         let copies = copies(&here, from);
-        // Somebody else finished or took some of them in between: then ours are one too many.
+        // If another session closed or took some of them in between, our copies are dropped.
         let lost = lost(&there, &here, &copies);
         if !lost.is_empty() {
             store.change(own, Change::new(lost, ctx.clone())).await?;
         }
         let cancels = cancellations(&there, own, &copies);
         if cancels.is_empty() {
-            return store.read(own, Needs::whole()).await;
+            return store.whole(own).await;
         }
         let change = Change { expect: Some(there.revision), ..Change::new(cancels, heir.clone()) };
         match store.change(from, change).await {
-            Ok(_) => return store.read(own, Needs::whole()).await,
+            Ok(_) => return store.whole(own).await,
             Err(Error::Revision { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    let what = format!("plan {} is changed by too many at once", from.short());
+    let what = format!("plan {} is changed by too many processes at once", from.short());
     Err(Error::Unusable { what, source: None })
 }
 
-/// Opens again where they came from what a change took out of the plan that they had been moved into, as
-/// taking back an adoption does: else they would be open nowhere.
+/// Reopens items in their original plan after a change dropped their copies, as undoing an adoption
+/// does. Otherwise they would be open nowhere.
 pub async fn give_back(
     store: &dyn Store,
     plan: PlanId,
     events: &[Event],
     ctx: &Ctx,
 ) -> Result<(), Error> {
-    let here = store.read(plan, Needs::whole()).await?;
+    let here = store.whole(plan).await?;
     let mut origins: BTreeMap<PlanId, Vec<(Number, Number)>> = BTreeMap::new();
     for event in events {
         let Event::Superseded { number, .. } = event else { continue };
@@ -160,11 +160,11 @@ pub async fn give_back(
         }
     }
     for (from, numbers) in origins {
-        let there = match store.read(from, Needs::whole()).await {
+        let there = match store.whole(from).await {
             Err(Error::NoPlan(_)) => continue,
             there => there?,
         };
-        // What became something else there meanwhile stays so.
+        // Items that were changed there meanwhile stay as they are.
         let is_moved = |(from, to): &(Number, Number)| {
             there.get(*from).is_some_and(|it| {
                 it.status == Status::Cancelled && it.outcome == Some(moved(plan, *to))
@@ -186,14 +186,14 @@ fn origin(item: &Item) -> Option<(PlanId, Number)> {
     Some((plan.parse().ok()?, number.parse().ok()?))
 }
 
-/// Which items of a plan came from another, by their numbers there.
+/// The items of a plan that came from another plan, by their numbers there.
 fn copies(here: &Plan, from: PlanId) -> BTreeMap<Number, Number> {
     let is_here = |it: &&Item| !it.is_superseded();
     let copy = |it: &Item| Some((origin(it).filter(|it| it.0 == from)?.1, it.number));
     here.items.values().filter(is_here).filter_map(copy).collect()
 }
 
-/// The open items that are not here yet, with what ties them to each other.
+/// The operations that add the open items that are not here yet, with their links.
 fn additions(there: &Plan, copies: &BTreeMap<Number, Number>) -> Vec<Op> {
     let new = |it: &&Item| it.is_open() && !copies.contains_key(&it.number);
     let items: Vec<&Item> = there.listed().into_iter().filter(new).collect();
@@ -248,7 +248,7 @@ fn cancellations(there: &Plan, own: PlanId, copies: &BTreeMap<Number, Number>) -
     there.listed().into_iter().filter(|it| it.is_open()).filter_map(cancel).collect()
 }
 
-/// Copies of what is settled there, other than by being moved here.
+/// Drops copies of items that are closed there for another reason than being moved here.
 fn lost(there: &Plan, here: &Plan, copies: &BTreeMap<Number, Number>) -> Vec<Op> {
     let is_lost = |(from, to): &(&Number, &Number)| {
         let settled = there.get(**from).is_none_or(|it| !it.is_open());

@@ -1,5 +1,5 @@
-//! Which of the processes above us is the agent, and how it was started. Names and arguments decide;
-//! only where those say nothing is the process itself looked at.
+//! Finds the agent among the ancestor processes, and how it was started. Names and arguments
+//! decide; the process itself is only examined if they are not enough.
 
 use punchlist_model::Process;
 
@@ -8,8 +8,8 @@ use punchlist_bridge::process::{self, Ancestor};
 /// The agents whose sessions we know.
 pub const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
 
-/// Other agents, of which we only know that they are some. An editor of the same name is none: people have
-/// terminals in it.
+/// Other agents, of which only the names are known. Editors with the same name are not included,
+/// because people use terminals in them.
 const OTHERS: [&str; 12] = [
     "aider",
     "amp",
@@ -25,7 +25,7 @@ const OTHERS: [&str; 12] = [
     "qwen",
 ];
 
-/// Programs that only run other programs, and ourselves: never the agent.
+/// Programs that only run other programs, and our own: never the agent.
 const BETWEEN: [&str; 34] = [
     "punchlist",
     "sh",
@@ -63,16 +63,17 @@ const BETWEEN: [&str; 34] = [
     "launchd",
 ];
 
-/// Programs whose first argument is the program that really runs.
+/// Programs whose first argument is the program that they run.
 const INTERPRETERS: [&str; 14] = [
     "node", "bun", "deno", "python", "python3", "ruby", "sh", "bash", "dash", "zsh", "ksh", "mksh",
     "ash", "busybox",
 ];
 
-/// Of these, the ones that run the scripts of agents, with options before the script.
+/// The interpreters that run agents' scripts and allow options before the script.
 const SCRIPTS: [&str; 3] = ["node", "bun", "deno"];
 
-/// Whether somebody sits before the agent, by how it was started; `None` if that does not tell.
+/// Whether the session is interactive, judged by how the agent was started; `None` if that is not
+/// clear.
 pub fn attended(agent: &str, it: &Ancestor) -> Option<bool> {
     let words: Vec<_> = it.argv.words().skip(1).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
@@ -81,12 +82,12 @@ pub fn attended(agent: &str, it: &Ancestor) -> Option<bool> {
         words.iter().any(is)
     };
     match agent {
-        // The first word that is one of these is the command, wherever options stand.
+        // The first of these words is the command, wherever options are.
         "codex" => {
             const COMMANDS: [&str; 5] = ["exec", "e", "review", "resume", "app-server"];
             match words.iter().find(|it| COMMANDS.contains(it)).copied() {
                 Some("exec" | "e" | "review") => Some(false),
-                // Whoever drives it knows whether somebody sits there.
+                // Only the program that drives it knows.
                 Some("app-server") => None,
                 Some(_) | None => Some(true),
             }
@@ -94,13 +95,13 @@ pub fn attended(agent: &str, it: &Ancestor) -> Option<bool> {
         "gemini" if has(&["--acp", "--experimental-acp"]) => None,
         "gemini" if has(&["-i", "--prompt-interactive"]) => Some(true),
         "gemini" if has(&["-p", "--prompt"]) => Some(false),
-        // Without a prompt it reads one from what is not a terminal.
+        // Without a prompt, Gemini CLI reads one from standard input if that is no terminal.
         "gemini" => process::has_terminal(&it.process),
         _ => None,
     }
 }
 
-/// Whether the agent was started to plan only. Claude Code and Codex say so with each event.
+/// Whether the agent was started in plan mode. Claude Code and Codex report that with each event.
 pub fn only_plans(agent: &str, it: &Ancestor) -> bool {
     let mut pairs = it.argv.words().zip(it.argv.words().skip(1));
     let mut apart = || pairs.any(|(name, value)| name == "--approval-mode" && value == "plan");
@@ -112,28 +113,28 @@ fn is_set(word: &str, name: &str) -> bool {
     name.starts_with("--") && word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
 }
 
-/// The nearest process above us that is the agent.
+/// The nearest ancestor process that is the agent.
 ///
-/// One that is called like it comes first, then one that lies in a folder called like it (an
-/// installation in versions), else the first that does more than run other programs.
+/// A process with the agent's name comes first, then one in a folder with that name (a versioned
+/// installation), else the first that does more than run other programs.
 pub fn agent_process<'a>(agent: &str, ancestors: &'a [Ancestor]) -> Option<&'a Ancestor> {
     let called = || ancestors.iter().find(|it| is_called(agent, it));
     let lies_in = || ancestors.iter().find(|it| !is_between(it) && lies_in(agent, it));
     called().or_else(lies_in).or_else(|| ancestors.iter().find(|it| !is_between(it)))
 }
 
-/// The nearest process above us that is called like an agent that we know, and which.
+/// The nearest ancestor process with the name of a known agent, and that agent.
 pub fn known_agent(ancestors: &[Ancestor]) -> Option<(&'static str, &Ancestor)> {
     ancestors.iter().find_map(|it| Some((agent_of(it)?, it)))
 }
 
-/// Whether a process is called like an agent that we know. Of what is above it, neither [`known_agent`]
-/// nor [`reach`] want to know.
+/// Whether a process has the name of a known agent. [`known_agent`] and [`reach`] need no ancestors
+/// above it.
 pub fn is_known(it: &Ancestor) -> bool {
     all().any(|agent| is_called(agent, it))
 }
 
-/// The agent that a process is called like.
+/// The agent whose name a process has.
 pub fn agent_of(it: &Ancestor) -> Option<&'static str> {
     all().find(|agent| is_called(agent, it))
 }
@@ -142,8 +143,8 @@ fn all() -> impl Iterator<Item = &'static str> {
     AGENTS.into_iter().chain(OTHERS)
 }
 
-/// The processes above us in which our session may run, nearest first: up to the first that is an
-/// agent that we know. What is above that one is another agent, which started ours.
+/// The ancestor processes in which our session may run, nearest first, up to the first known agent.
+/// An agent above that one started ours and has another session.
 pub fn reach(ancestors: &[Ancestor]) -> Vec<Process> {
     let agent = known_agent(ancestors).map(|(_, it)| &it.process);
     let end = ancestors.iter().position(|it| Some(&it.process) == agent);
@@ -151,9 +152,8 @@ pub fn reach(ancestors: &[Ancestor]) -> Vec<Process> {
     reached.iter().map(|it| it.process.clone()).collect()
 }
 
-/// Whether a process is called like the agent: by its own name, by the program that was started, or
-/// by the script that an interpreter runs. Of what is above such a one, [`agent_process`] does not want
-/// to know.
+/// Whether a process has the agent's name: its own name, the program that was started, or the
+/// script that an interpreter runs. [`agent_process`] needs no ancestors above it.
 pub fn is_called(agent: &str, it: &Ancestor) -> bool {
     if is(agent, &it.name) {
         return true;
@@ -166,20 +166,21 @@ pub fn is_called(agent: &str, it: &Ancestor) -> bool {
     if !INTERPRETERS.contains(&plain(program)) {
         return false;
     }
-    // Options of a shell may have a command line behind them; those of the others stand alone.
+    // A shell's options may be followed by a command line; options of the other interpreters stand
+    // alone.
     let skips = SCRIPTS.contains(&program);
     let script = it.argv.words().skip(1).find(|word| !(skips && word.starts_with('-')));
     let script = script.filter(|word| !word.starts_with('-'));
     script.is_some_and(|path| is(agent, file(&path)) || is_package(agent, &path))
 }
 
-/// `claude`, or with something behind it: `claude-code`, `codex-x86_64`, `gemini.js`.
+/// `claude`, or with a suffix: `claude-code`, `codex-x86_64`, `gemini.js`.
 fn is(agent: &str, name: &str) -> bool {
     let rest = plain(name).strip_prefix(agent);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', ' ']))
 }
 
-/// A script of the agent's package, whatever the file is called:
+/// Whether the path is a script of the agent's package, with any file name:
 /// `…/node_modules/@anthropic-ai/claude-code/cli.js`, `…/gemini-cli/bundle/start.js`.
 fn is_package(agent: &str, path: &str) -> bool {
     let mut installed = path.split('/').skip_while(|it| *it != "node_modules");
@@ -188,11 +189,11 @@ fn is_package(agent: &str, path: &str) -> bool {
     installed.any(|folder| is(agent, folder)) || folders.any(is_source)
 }
 
-/// Folders that agents' programs are kept in, where no package manager put them.
+/// Folders of agents' programs that no package manager created.
 const PACKAGES: [&str; 6] =
     ["aider-chat", "claude-code", "codex-cli", "gemini-cli", "opencode-ai", "qwen-code"];
 
-/// An installation in versions, whose file is called by its version alone: `…/claude/versions/2.1.3`.
+/// A versioned installation, where the file is named after the version: `…/claude/versions/2.1.3`.
 fn is_version(agent: &str, path: &str) -> bool {
     let mut folders = path.rsplit('/').skip(1);
     folders.next() == Some("versions") && folders.next().is_some_and(|it| is(agent, it))
@@ -210,7 +211,7 @@ fn file(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// Without the dash that a login shell has in front.
+/// Removes the leading dash of a login shell's name.
 fn plain(name: &str) -> &str {
     name.strip_prefix('-').unwrap_or(name)
 }
@@ -219,7 +220,7 @@ fn plain(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// Processes above us, nearest first: `name: arguments`.
+    /// Ancestor processes, nearest first: `name: arguments`.
     fn chain(lines: &[&str]) -> Vec<Ancestor> {
         let one = |(at, line): (usize, &&str)| {
             let (name, argv) = line.split_once(": ").unwrap();
@@ -265,7 +266,7 @@ mod tests {
                 &[HOOK, "node: node /usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"],
                 Some(1),
             ),
-            // Through npx, which is called like it as well but stands further off.
+            // Through npx, which also has the name but is further away.
             (
                 "claude",
                 &[
@@ -283,18 +284,18 @@ mod tests {
                 &[HOOK, "claude: claude", "tmux: server: tmux new claude", systemd],
                 Some(1),
             ),
-            // A script around it.
+            // A script that starts the agent.
             ("claude", &[HOOK, "claude: claude", "claude: /bin/sh /home/me/bin/claude"], Some(1)),
             ("claude", &[HOOK, "claude: /bin/sh /tmp/x/claude -p", "bash: bash"], Some(1)),
-            // Nobody is called so: the first that does more than run others.
+            // No process has the name: the first that does more than run others.
             ("claude", &[HOOK, "node: node cli.js", "bash: bash", terminal], Some(1)),
             ("claude", &[HOOK, "timeout: timeout 3 sh", "agent: ./agent", "bash: bash"], Some(2)),
             ("claude", &[HOOK, "punchlist: punchlist run", "python3: python3 sdk.py"], Some(2)),
             ("claude", &[HOOK, "bash: bash", systemd], None),
             ("claude", &[], None),
-            // A user who is called like it.
+            // A user with the agent's name.
             ("claude", &[HOOK, "node: node cli.js", "x: /home/claude/bin/x"], Some(2)),
-            // The shell's own text names the agent, which makes it no agent.
+            // A shell whose command line names the agent is not the agent.
             ("claude", &[HOOK, "agent: ./agent"], Some(1)),
             (
                 "codex",
@@ -348,14 +349,14 @@ mod tests {
             ("cursor-agent: cursor-agent -p x", Some("cursor-agent")),
             ("crush: crush", Some("crush")),
             ("kiro-cli-chat: /usr/bin/kiro-cli-chat chat", Some("kiro-cli")),
-            // Editors in which people have terminals, and programs with such a folder above.
+            // Editors in which people use terminals, and programs in a folder of that name.
             ("cursor: /usr/share/cursor/cursor", None),
             ("code: /usr/share/code/code", None),
             ("node: node /home/me/gemini-tools/server.js", None),
             ("amplify: amplify push", None),
         ] {
             let mut chain = chain(&[line]);
-            // In these lines an underscore is one.
+            // In these lines an underscore is literal.
             chain[0].argv = line.split(' ').skip(1).collect();
             assert_eq!(known_agent(&chain).map(|it| it.0), expected, "{line}");
         }

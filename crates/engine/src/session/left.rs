@@ -1,25 +1,88 @@
-//! What sessions that ended left open in a project.
+//! Plans with open items that ended sessions left in a project.
 
 use std::collections::BTreeSet;
 
+use punchlist_formats::text;
+use punchlist_formats::view::{duration, json};
 use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{Error, Filter, Summary};
 use punchlist_model::{PlanId, Timestamp};
+use serde_json::{Value, json};
 
 use super::live_sessions;
+use crate::fail::Fail;
+use crate::plan_service;
 
 /// A plan with open items whose sessions have all ended.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Left {
-    /// The plan at a glance.
+    /// A summary of the plan.
     pub plan: Summary,
     /// The session that was attached to it last.
     pub session: Session,
 }
 
-/// The plans of a project that have open items and were worked on by sessions that have all ended,
-/// the one that changed last first. Plans that no session was attached to belong to people and are
-/// not among them, nor are lists of sub-agents.
+impl Left {
+    /// One line for people. It names no titles of items, which are for the session that adopts
+    /// them.
+    pub fn line(&self, now: Timestamp) -> String {
+        let Self { plan, session } = self;
+        let name = session.actor_name("");
+        let title = plan.name.as_deref().filter(|it| !it.is_empty()).unwrap_or(&plan.title);
+        let called =
+            if title.is_empty() { String::new() } else { format!("  {}", text::one_line(title)) };
+        let seen = duration::ago(session.seen_at, now);
+        format!(
+            "{}  {} open  {}, last seen {seen}{called}",
+            plan.id.short(),
+            plan.open,
+            text::one_line(&name)
+        )
+    }
+
+    /// The plan as JSON.
+    pub fn json(&self) -> Value {
+        let mut value = json::summary(&self.plan);
+        value["session"] = json!(self.session.key.id);
+        value["seenAt"] = json!(json::time(self.session.seen_at));
+        value
+    }
+}
+
+/// The plan to adopt if none is named: the only one that was left; `None` if there is none. Several
+/// are an error.
+pub fn only(mut left: Vec<Left>, now: Timestamp) -> Result<Option<Left>, Fail> {
+    if left.len() > 1 {
+        return Err(Fail::usage("several plans were left open")
+            .details(left.iter().map(|it| it.line(now)).collect())
+            .hint("choose one: `punchlist adopt PLAN`."));
+    }
+    Ok(left.pop())
+}
+
+/// Refuses a plan that another live session works on.
+pub async fn may_adopt(
+    store: &dyn Store,
+    session: &Session,
+    project: &str,
+    plan: PlanId,
+    host: &str,
+    now: Timestamp,
+) -> Result<(), Fail> {
+    let attached = store.attachment(session.attachment()).await?.map(|it| it.plan);
+    let busy = plan_service::live_plans(store, project, host, now).await?;
+    if attached != Some(plan) && busy.contains(&plan) {
+        let id = plan.short();
+        return Err(Fail::refused(format!("plan {id} is another live session's")).hint(
+            "end that session first; several can share a plan that has a name, with `--plan`.",
+        ));
+    }
+    Ok(())
+}
+
+/// The plans of a project with open items whose sessions have all ended, most recently changed
+/// first. Plans that no session was attached to belong to people and are not included, nor are
+/// lists of sub-agents.
 pub async fn left_open(
     store: &dyn Store,
     project: &str,

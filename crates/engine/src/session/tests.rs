@@ -1,4 +1,4 @@
-//! Sessions that begin, go on and end, told as stories.
+//! Sessions that begin, continue and end.
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
@@ -6,7 +6,6 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use punchlist_model::guard::Gate;
-use punchlist_model::needs::Needs;
 use punchlist_model::remind;
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory as InMemory;
@@ -17,7 +16,7 @@ use punchlist_model::{
 
 use super::*;
 
-/// The store in memory answers at once.
+/// The in-memory store is always ready.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -33,13 +32,13 @@ fn key(id: &str) -> SessionKey {
     SessionKey { agent: "claude".to_owned(), id: id.to_owned() }
 }
 
-/// A process of another host: nobody can say here that it has ended.
+/// A process on another host: nothing here can tell whether it has ended.
 fn process(pid: u32) -> Process {
     let (host, boot_id) = ("elsewhere".to_owned(), "boot".to_owned());
     Process { host, boot_id, pid_namespace: 1, pid, start_time: 1 }
 }
 
-/// One of ours that has certainly ended.
+/// A process on this host that has certainly ended.
 fn ended() -> Process {
     let me = process::process("here", std::process::id()).unwrap();
     Process { start_time: me.start_time - 1, ..me }
@@ -121,7 +120,7 @@ fn a_session_of_which_nothing_is_known_any_more_is_live_for_a_day() {
         assert!(is_live(&there, "here", at(day - 1)));
         assert!(!is_live(&there, "here", at(day)));
     }
-    // What ran before the machine was started anew has ended, however lately it was seen.
+    // A process from before a reboot has ended, however recently it was seen.
     let before = Process { boot_id: "before".to_owned(), ..ended() };
     let there = wait(record(&store, Seen { process: Some(before), ..seen("b", 0, 0) })).unwrap();
     assert!(!is_live(&there, "here", at(1)));
@@ -144,7 +143,7 @@ fn a_new_session_comes_upon_those_that_were_killed() {
         (ended_at("killed"), ended_at("elsewhere"), ended_at("new")),
         (Some(at(1)), None, None)
     );
-    // Nobody has heard of it for a day.
+    // It has not been seen for a day.
     with("later", &me, 2 + 24 * 60 * 60);
     assert_eq!(ended_at("elsewhere"), Some(at(2)));
     with("elsewhere", &process(7), 90_000);
@@ -159,9 +158,9 @@ fn after_clear_or_resume_inside_the_program_the_process_has_another_session() {
     wait(record(&store, Seen { ended: true, ..seen("a", 10, 5) })).unwrap();
     wait(record(&store, seen("b", 10, 5))).unwrap();
     assert_eq!(current_id(&store, &[99, 10], None).as_deref(), Some("b"));
-    // The environment of whoever was started before still says the first.
+    // The environment of a program that was started earlier still names the first session.
     assert_eq!(current_id(&store, &[99, 10], Some("a")).as_deref(), Some("b"));
-    // Back to the first, in the same moment, without a word about the end of the second.
+    // Back to the first session, at the same time, without an end event of the second.
     wait(record(&store, seen("a", 10, 5))).unwrap();
     assert_eq!(current_id(&store, &[99, 10], None).as_deref(), Some("a"));
     // And once more, with a clock that was set back.
@@ -210,7 +209,7 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
     wait(record(&store, seen("a", 10, 0))).unwrap();
     let disturbed = std::sync::atomic::AtomicBool::new(false);
     let (session, ()) = wait(update(&store, &key("a"), |memory| {
-        // Between our reading and our writing, somebody else writes.
+        // Another process writes between our read and our write.
         if !disturbed.swap(true, Ordering::Relaxed) {
             wait(update(&store, &key("a"), |memory| {
                 memory.written_with = Some("other".to_owned());
@@ -223,7 +222,7 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
     .unwrap();
     assert_eq!(session.memory.gate, Some(Gate::Once));
     assert_eq!(session.memory.written_with.as_deref(), Some("other"));
-    // Somebody always is: it is given up.
+    // If another process always does, the update gives up.
     let count = AtomicU32::new(0);
     let crowd = wait(update(&store, &key("a"), |memory| {
         let n = count.fetch_add(1, Ordering::Relaxed);
@@ -231,11 +230,11 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
             .unwrap();
         memory.gate = None;
     }));
-    assert!(crowd.unwrap_err().to_string().contains("too many at once"));
+    assert!(crowd.unwrap_err().to_string().contains("too many processes at once"));
     assert_eq!(count.into_inner(), TRIES);
 }
 
-/// What a session does at some time.
+/// The context of a session at this time.
 fn ctx(session: &Session, now: Timestamp) -> Ctx {
     Ctx {
         now,
@@ -251,7 +250,7 @@ fn ctx(session: &Session, now: Timestamp) -> Ctx {
     }
 }
 
-/// Gives a session a plan with so many open items.
+/// Gives a session a plan with this many open items.
 fn plan(store: &dyn Store, session: &Session, sub_agent: &str, open: usize) -> PlanId {
     let key = session.key.attachment(&session.project, sub_agent);
     static PLANS: AtomicU8 = AtomicU8::new(0);
@@ -307,14 +306,14 @@ fn what_sessions_that_ended_left_open_is_found_and_nothing_else() {
         ("left".to_owned(), left_plan, 2),
     ];
     assert_eq!(found(), expected);
-    // Another session works on one of them, another one comes back.
+    // A session works on one of them, and another session comes back.
     wait(store.attach(running.attachment(), shared_plan, at(11))).unwrap();
     begin("left", 9, 12);
     assert_eq!(found(), expected[1..3]);
 }
 
 /// An ended session with three open items, the second in progress and the third parked, and a
-/// running one that is to take them on.
+/// running session that will adopt them.
 fn heir(store: &InMemory, open: usize) -> (Session, PlanId, Session) {
     let old = wait(record(store, seen("old", 1, 1))).unwrap();
     let left = plan(store, &old, "", 3);
@@ -338,7 +337,7 @@ fn listed(plan: &Plan) -> Vec<String> {
 }
 
 fn whole(store: &InMemory, plan: PlanId) -> Plan {
-    wait(store.read(plan, Needs::whole())).unwrap()
+    wait(store.whole(plan)).unwrap()
 }
 
 #[test]
@@ -349,7 +348,7 @@ fn a_session_with_nothing_open_is_attached_to_what_was_left() {
         .unwrap();
     let adopted = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
     assert!(!adopted.moved);
-    // Nothing is held or parked any more.
+    // Nothing is claimed or parked any more.
     assert_eq!(listed(&adopted.plan), ["1 Item 0 pending", "2 Item 1 pending", "3 Item 2 pending"]);
     assert_eq!(adopted.plan, whole(&store, left));
     assert_eq!(wait(store.attachment(new.attachment())).unwrap().unwrap().plan, left);
@@ -420,7 +419,7 @@ fn what_is_taken_back_is_open_again_where_it_came_from_and_may_be_adopted_once_m
     let (old, left, new) = heir(&store, 1);
     let mine = ctx(&new, at(9));
     let adopted = wait(adopt(&store, &new, left, Some(&old), &mine)).unwrap();
-    // One was done there meanwhile, whatever it says here.
+    // One item was completed there meanwhile.
     let reopen = Op::Reopen { item: Number(2).into(), start: false };
     let done = Op::Complete { item: Number(2).into(), outcome: None, with_children: false };
     wait(store.change(left, Change::new(vec![reopen, done], ctx(&old, at(10))))).unwrap();
@@ -444,7 +443,7 @@ fn whoever_was_interrupted_between_the_two_plans_goes_on_and_doubles_nothing() {
     let store = InMemory::new();
     let (old, left, new) = heir(&store, 1);
     let adopted = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
-    // As if it had been killed after the first half: the items are here, and open there.
+    // As if the process had been killed halfway: the items are here, and still open there.
     let reopen = |n| Op::Reopen { item: Number(n).into(), start: false };
     wait(store.change(left, Change::new(vec![reopen(1), reopen(3)], ctx(&old, at(10))))).unwrap();
     let again = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(11)))).unwrap();
@@ -457,7 +456,8 @@ fn what_another_took_on_first_is_not_kept_twice() {
     let store = InMemory::new();
     let (old, left, new) = heir(&store, 1);
     let adopted = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
-    // As if somebody else had taken the first and done the second, after they were added here.
+    // As if another session had taken the first and completed the second after they were added
+    // here.
     let reopen = |n| Op::Reopen { item: Number(n).into(), start: false };
     let cancel =
         Op::Cancel { item: Number(1).into(), reason: Some("moved to plan beef as 1".to_owned()) };

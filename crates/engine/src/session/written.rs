@@ -1,23 +1,23 @@
-//! What a session's memory gains when its list is written through a tool.
+//! Updates a session's memory when its list is written through a tool.
 
 use punchlist_formats::dialect::Dialect;
 use punchlist_model::Timestamp;
 use punchlist_model::remind::{Agent, Input, Policy};
 use punchlist_model::session::{Kept, Session, Store};
 
-/// How often a write is tried again after somebody else's.
+/// How often a write is retried if another process wrote first.
 const TRIES: u32 = 20;
 
-/// An agent as far as a change needs to know it: what is said after one is the dialect's affair.
+/// The agent's profile for this input. Reminders after a change are up to the dialect.
 const AGENT: Agent =
     Agent { has_tools: true, reminds_itself: true, echoes_changes: false, hears_compaction: true };
 
-/// Notes that the list was written, and with which tools. The change itself has happened; that this
-/// could not be noted is no failure of it.
+/// Records that the list was written, and with which tools. The change itself has happened, so a
+/// failure here is ignored.
 pub async fn written(store: &dyn Store, session: &Session, with: Dialect, now: Timestamp) {
     let mut newer = None;
     for _ in 0..TRIES {
-        // Most writes find it noted already, and then nothing is written a second time.
+        // Usually this is recorded already, and then nothing is stored.
         let Some(next) = after(newer.as_deref().unwrap_or(session), with, now) else { return };
         match store.keep(next).await {
             Ok(Kept::Stale(Some(there))) => newer = Some(there),
@@ -26,10 +26,10 @@ pub async fn written(store: &dyn Store, session: &Session, with: Dialect, now: T
     }
 }
 
-/// The session after a write; `None` if that changes nothing.
+/// The session after a write; `None` if nothing changes.
 fn after(session: &Session, with: Dialect, now: Timestamp) -> Option<Session> {
     let mut memory = session.memory.clone();
-    // What is reminded of after a change is part of the result, where the dialect has it.
+    // A reminder after a change is part of the tool's result, in dialects that have one.
     drop(memory.watch.step(&Policy::default(), AGENT, Input::Changed, now));
     memory.written_with = Some(with.as_str().to_owned());
     (memory != session.memory).then(|| Session { memory, ..session.clone() })

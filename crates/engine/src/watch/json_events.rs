@@ -1,4 +1,4 @@
-//! JSON lines of events, for programs: first what is known, then what happens.
+//! Events as JSON lines for programs: first the known state, then new events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use super::plans::Plans;
 pub(super) struct JsonEvents<'a> {
     /// The kinds of events that are printed.
     only: KindSet,
-    /// Lists that the store keeps as plans are printed from there.
+    /// Lists that the store has as plans are printed from there.
     plans: &'a Plans,
-    /// When the events are read, for sources that do not say when they happened.
+    /// The time of reading, for sources that do not say when an event happened.
     now: i64,
-    /// Of what happened before: for each agent, what it is and its last list.
+    /// The state from earlier events: each agent's session and its last list.
     before: BTreeMap<(String, KindName), Vec<u8>>,
-    /// What happens.
+    /// The lines of new events.
     live: Vec<u8>,
-    /// The states that are in `live`. What an older file adds to one of them comes after it.
+    /// The states that are in `live`. An older file's addition to one of them comes after it.
     printed: BTreeSet<(String, KindName)>,
-    /// How far reading has come.
+    /// The progress of reading.
     progress: &'a mut dyn FnMut(u64, u64),
 }
 
@@ -43,7 +43,7 @@ impl<'a> JsonEvents<'a> {
         }
     }
 
-    /// All lines, the older first.
+    /// All lines, older ones first.
     pub(super) fn take(self) -> Vec<u8> {
         let mut all: Vec<u8> = self.before.into_values().flatten().collect();
         all.extend_from_slice(&self.live);

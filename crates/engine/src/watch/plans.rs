@@ -1,12 +1,11 @@
 //! What the store knows of agents: plans, who works on each, and sessions.
 //!
-//! Read once at the beginning; afterwards only what has changed. Nothing is written here.
+//! It is read once at the start, then only what has changed. Nothing is written here.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punchlist_bridge::process::{self, Fate};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::{Session, SessionFilter, Store};
 use punchlist_model::store::{AttachmentKey, Cursor, Filter, Following, Scope, Summary};
 use punchlist_model::{Plan, PlanId};
@@ -15,18 +14,18 @@ use punchlist_streams::watch::Life;
 use super::StoreSource;
 use crate::fail::Fail;
 
-/// The most plans that are shown; the ones that changed last are.
+/// Maximum of plans that are shown, most recently changed first.
 const MOST_PLANS: usize = 500;
-/// The most sessions that are read.
+/// Maximum of sessions that are read.
 const MOST_SESSIONS: u32 = 1_000;
 
-/// What the store knows.
+/// The plans and sessions of the store.
 #[derive(Default)]
 pub(super) struct Plans {
     store: Option<Arc<dyn Store>>,
     plans: BTreeMap<PlanId, (Option<AttachmentKey>, Plan)>,
     sessions: Vec<(Session, Life)>,
-    /// What could not be read, and why. The rest is shown all the same.
+    /// What could not be read, and why. The rest is shown.
     troubles: BTreeMap<Option<PlanId>, String>,
 }
 
@@ -36,7 +35,7 @@ impl Plans {
         self.store.is_some()
     }
 
-    /// What a viewer should know of what could not be read.
+    /// Notes for the viewer about what could not be read.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         self.troubles.iter().map(|(plan, why)| match plan {
             Some(plan) => {
@@ -48,7 +47,7 @@ impl Plans {
         })
     }
 
-    /// Notes that something could not be read, or that it could.
+    /// Records whether something could be read.
     pub(super) fn note(&mut self, plan: Option<PlanId>, read: Result<(), Fail>) {
         match read {
             Ok(()) => drop(self.troubles.remove(&plan)),
@@ -68,19 +67,19 @@ impl Plans {
         Ok(Some(changes))
     }
 
-    /// Drops a store that can no longer be followed, and all that was read from it.
+    /// Drops a store that can no longer be followed, and everything read from it.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
 
-    /// Reads the plans that changed since then.
+    /// Reads the plans that changed since this time.
     pub(super) async fn load(&mut self, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let summaries = store.plans(Filter::default()).await?;
         let recent = |it: &Summary| it.updated_at.as_millisecond() >= since;
         let mut read = Vec::new();
         for summary in summaries.into_iter().filter(recent).take(MOST_PLANS) {
-            read.push((store.read(summary.id, Needs::whole()).await, summary));
+            read.push((store.whole(summary.id).await, summary));
         }
         for (plan, summary) in read {
             self.keep(summary, plan.map_err(Fail::from));
@@ -88,7 +87,7 @@ impl Plans {
         Ok(())
     }
 
-    /// Keeps a plan, or that it could not be read.
+    /// Stores a plan, or that it could not be read.
     fn keep(&mut self, summary: Summary, plan: Result<Plan, Fail>) {
         let id = summary.id;
         let read = plan.map(|plan| drop(self.plans.insert(id, (summary.attachment, plan))));
@@ -101,7 +100,7 @@ impl Plans {
         let filter = Filter { id: Some(id.to_string()), ..Filter::default() };
         match store.plans(filter).await?.into_iter().find(|it| it.id == id) {
             Some(summary) => {
-                let plan = store.read(id, Needs::whole()).await.map_err(Fail::from);
+                let plan = store.whole(id).await.map_err(Fail::from);
                 self.keep(summary, plan);
             }
             None => {
@@ -112,7 +111,7 @@ impl Plans {
         Ok(())
     }
 
-    /// Reads sessions again, and whether their processes run.
+    /// Reads the sessions again, and whether their processes run.
     pub(super) async fn read_sessions(&mut self, host: &str, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let filter = SessionFilter { most: Some(MOST_SESSIONS), ..SessionFilter::default() };
@@ -126,7 +125,7 @@ impl Plans {
         Ok(())
     }
 
-    /// Drops plans that have not changed since then.
+    /// Drops plans that have not changed since this time.
     pub(super) fn forget(&mut self, since: i64) {
         self.plans.retain(|_, (_, plan)| plan.updated_at.as_millisecond() >= since);
     }
@@ -143,7 +142,7 @@ impl Plans {
         self.sessions.iter().map(|(session, life)| (session, *life))
     }
 
-    /// Whether an agent's list is kept as a plan.
+    /// Whether an agent's list is recorded as a plan.
     pub(super) fn keeps(&self, session: &str, sub_agent: &str) -> bool {
         self.plans.values().any(|(key, plan)| {
             let is_it =

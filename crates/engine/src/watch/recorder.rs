@@ -1,7 +1,8 @@
-//! Recording: the lists that are seen are kept as plans, by one watcher at a time.
+//! Recording: stores the lists that a watcher sees as plans, by one watcher at a time.
 //!
-//! Two watchers that record at once would see the same lists a moment apart and undo each other. So they wait
-//! for a lock beside the database: one records, the others say so and take over when it ends.
+//! Two watchers that record at once would see the same lists a moment apart and undo each other. So
+//! they take a lock beside the database: one records; the others show a note and take over when it
+//! ends.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -21,22 +22,23 @@ use crate::hook::{AgentFacts, Given, Moment, PlanFacts, Settings};
 use crate::project;
 use crate::record::{Recorded, Recording, record};
 
-/// Keeps the lists that a watcher sees as plans.
+/// Records the lists that a watcher sees as plans.
 pub struct Recorder<'a> {
     store: Arc<dyn Store>,
     settings: Settings<'a>,
     host: String,
     lock_file: PathBuf,
     lock: Option<File>,
-    /// What was kept last, by agent.
+    /// The last recorded list of each agent.
     kept: BTreeMap<String, Vec<Todo>>,
-    /// The projects of directories.
+    /// The project of each directory.
     projects: BTreeMap<String, String>,
     is_waiting: bool,
 }
 
 impl<'a> Recorder<'a> {
-    /// A recorder for a store, with the file that all recorders of that store lock, and this machine's name.
+    /// A recorder for a store. `lock_file` is the file that all recorders of the store lock; `host`
+    /// is the name of this machine.
     pub fn new(
         store: Arc<dyn Store>,
         settings: Settings<'a>,
@@ -55,13 +57,13 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// What a viewer should know of it.
+    /// A note for the viewer.
     pub(super) fn note(&self) -> Option<String> {
-        let text = "another watch records; this one will when it ends";
+        let text = "another watch is recording; this one takes over when it ends";
         self.is_waiting.then(|| text.to_owned())
     }
 
-    /// Keeps every list that has changed since it was last kept.
+    /// Records every list that has changed since it was last recorded.
     pub(super) async fn record(
         &mut self,
         around: &dyn Around,
@@ -91,7 +93,7 @@ impl<'a> Recorder<'a> {
                     planning: false,
                     task_list: None,
                 },
-                // Apart from the ids of the items.
+                // The highest counter keeps it apart from the ids of items.
                 plan: PlanFacts {
                     project: &project,
                     name: None,
@@ -111,7 +113,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Takes the lock if it is free. Says whether this recorder has it.
+    /// Takes the lock if it is free. Returns whether this recorder has it.
     fn has_lock(&mut self) -> Result<bool, Fail> {
         if self.lock.is_none() {
             self.lock = locked(&self.lock_file)?;
@@ -120,7 +122,7 @@ impl<'a> Recorder<'a> {
         Ok(self.lock.is_some())
     }
 
-    /// The project of a directory, if the directory still exists; else the directory itself.
+    /// The project of a directory; the directory itself if it no longer exists.
     fn project(&mut self, directory: &str) -> String {
         let find = || {
             let found = project::find(Path::new(directory));
@@ -130,7 +132,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The file, locked; `None` if another process has the lock.
+/// The locked file; `None` if another process has the lock.
 fn locked(path: &Path) -> Result<Option<File>, Fail> {
     let failed = |why: io::Error| Fail::ours(format!("cannot lock {}: {why}", path.display()));
     let mut options = OpenOptions::new();
@@ -139,7 +141,7 @@ fn locked(path: &Path) -> Result<Option<File>, Fail> {
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
-        // Some network file systems have no such locks.
+        // Some network file systems do not support such locks.
         Err(TryLockError::Error(why)) if why.kind() == ErrorKind::Unsupported => Ok(Some(file)),
         Err(TryLockError::Error(why)) => Err(failed(why)),
     }

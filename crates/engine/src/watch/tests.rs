@@ -1,4 +1,4 @@
-//! A front end that is not the binary: it looks, follows the store, and reads rows and lines.
+//! A front end other than the binary: it looks, follows the store, and reads rows and lines.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -12,7 +12,7 @@ use punchlist_model::{
 
 use super::*;
 
-/// Stands still.
+/// A fixed clock.
 struct Fixed;
 
 impl Around for Fixed {
@@ -52,7 +52,7 @@ fn at() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-/// The store in memory answers at once.
+/// The in-memory store is always ready.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,

@@ -1,8 +1,9 @@
-//! What real shells run is what we said they would.
+//! Real shells run exactly the commands that the analysis predicts.
 //!
-//! Command lines are made up; those that we claim to understand are run by every shell that this
-//! machine has, in an empty directory, with nothing on the path but programs that write down how they
-//! were called. Whatever ran must have been named, and so must every file that came to be.
+//! Command lines are generated. Those that the analysis understands are run by every shell on this
+//! machine, in an empty directory, with nothing on the path but programs that record how they were
+//! called. Every program that ran must have been predicted, and so must every file that was
+//! created.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,10 +16,10 @@ use proptest::prelude::*;
 use punchlist_engine::policy::shell::commands;
 use punchlist_sched::policy::{Commands, Words};
 
-/// Programs that write down how they were called. The second fails.
+/// Programs that record how they were called. The second one fails.
 const PROGRAMS: &[&str] = &["a", "b", "cc", "git", "ls", "echo", "x", "rm"];
 
-/// Programs that run others, as they are on this machine.
+/// The programs of this machine that run other programs.
 const RUNNERS: &[&str] =
     &["env", "timeout", "nice", "nohup", "xargs", "find", "sh", "time", "setsid"];
 
@@ -27,7 +28,7 @@ printf '%s\\037' \"${0##*/}\" \"$@\" '<end>' >> \"$TRACE\"
 case ${0##*/} in b) exit 1;; esac
 ";
 
-/// Where the programs are.
+/// The directory with the programs.
 struct World {
     directory: tempfile::TempDir,
     shells: Vec<(PathBuf, &'static [&'static str])>,
@@ -71,7 +72,7 @@ impl World {
         Self { directory, shells }
     }
 
-    /// Runs a line in a shell: how programs were called, and which files came to be.
+    /// Runs a line in a shell. Returns how programs were called, and which files were created.
     fn run(
         &self,
         shell: &Path,
@@ -83,7 +84,7 @@ impl World {
         let home = self.directory.path().join(format!("home-{number}"));
         let trace = self.directory.path().join(format!("trace-{number}"));
         fs::create_dir(&home).unwrap();
-        // `output` waits for everybody who holds the pipe, so for background commands too.
+        // `output` waits until the pipe is closed, so also for background commands.
         Command::new("/usr/bin/timeout")
             .args(["-s", "KILL", "10"])
             .arg(shell)
@@ -114,7 +115,7 @@ impl World {
         (calls, files)
     }
 
-    /// Holds a line against every shell. Gives whether it was one that we understand.
+    /// Checks a line with every shell. Returns whether the analysis understands it.
     fn check(&self, line: &str) -> Result<bool, String> {
         let all = match commands(line) {
             Commands::All(all) => all,
@@ -145,7 +146,7 @@ impl World {
     }
 }
 
-/// Whether a call is one that was foretold, word by word.
+/// Whether a call was predicted, word by word.
 fn is_named(words: &Words, call: &[String]) -> bool {
     let begins = call.starts_with(&words.known);
     begins && (words.more || call.len() == words.known.len())
@@ -175,7 +176,7 @@ fn shells_run_what_was_foretold() {
     assert!(understood, "the test would prove nothing");
 }
 
-/// Bits that command lines are made of, those that shells differ in above all.
+/// Pieces of command lines, above all those in which shells differ.
 const BITS: &[&str] = &[
     "a",
     "b",
@@ -332,7 +333,7 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(BITS), 1..14).prop_map(|bits| bits.concat())
 }
 
-/// A line that is put together properly, with one bit of anything in some places.
+/// A well-formed line, with an arbitrary piece in some places.
 fn sentence() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         8 => prop::sample::select(vec!["a", "x", "'y z'", "\"q\"", "-n", "$f", "\"$f\"", "*", "\\$", "1"])
@@ -365,7 +366,7 @@ fn sentence() -> impl Strategy<Value = String> {
     })
 }
 
-/// Runs so many lines as the environment says, or a number that is quick.
+/// The number of cases from the environment, or a number that is quick.
 fn cases(usual: u32) -> ProptestConfig {
     let cases =
         std::env::var("PROPTEST_CASES").ok().and_then(|it| it.parse().ok()).unwrap_or(usual);
@@ -394,8 +395,8 @@ fn shells_run_nothing_else_of_any_sentence() {
     assert!(understood.into_inner() > 10, "the test would prove nothing");
 }
 
-/// Longer, and nothing is run: what the grammar makes of it is enough. An input without a bound on time or
-/// memory would show here by never ending.
+/// Longer lines that are only parsed. An input without a bound on time or memory would show here by
+/// never ending.
 #[test]
 fn any_soup_has_an_answer() {
     let bits = prop::collection::vec(prop::sample::select(BITS), 1..40);

@@ -1,8 +1,8 @@
 //! Arguments of a tool call, read from whatever a model sent.
 //!
-//! Reading never stops at the first fault: each is noted with its field, its entry and what would
-//! be legal, so that the model can mend them all in one go. Fields that nobody asked for are passed
-//! over. Nothing that was sent is repeated at length, and no rule about plans is looked at here.
+//! Reading does not stop at the first fault. Each fault is noted with its field, its entry and the
+//! allowed values, so that the model can correct all of them in one call. Unknown fields are
+//! ignored. A reply repeats only the beginning of a long text. No rule of the plan is checked here.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 
 use crate::text::one_line;
 
-/// A JSON object as it was sent.
+/// A JSON object as the model sent it.
 pub(super) type Object = Map<String, Value>;
 
-/// Most entries in one call, whatever the list may hold: far above any plan, and low enough that a
-/// reply about all of them stays readable.
+/// Most entries in one call, independent of the limits of the plan: far above any real plan, and
+/// low enough that a reply about all entries stays readable.
 pub(super) const MOST_ENTRIES: usize = 1000;
 
 /// Most faults that a reply lists.
@@ -30,7 +30,7 @@ pub(super) struct Bad {
     faults: Vec<String>,
 }
 
-/// What is wrong with the entries of a call, by the entry, from 0.
+/// What is wrong with the entries of a call, by the entry's index, from 0.
 pub(super) type BadEntries = BTreeMap<usize, Bad>;
 
 impl From<String> for Bad {
@@ -44,37 +44,37 @@ impl Bad {
         self.faults.push(fault);
     }
 
-    /// Notes all that is wrong with entries.
+    /// Adds the faults of entries.
     pub(super) fn note_entries(&mut self, entries: BadEntries) {
         self.faults.extend(entries.into_values().flat_map(|it| it.faults));
     }
 
-    /// Notes all of that as well.
+    /// Adds the faults of another `Bad`.
     pub(super) fn note_all(&mut self, mut rest: Self) {
         self.faults.append(&mut rest.faults);
     }
 
-    /// Each fault.
+    /// All faults, in the order in which they were noted.
     pub(super) fn faults(&self) -> &[String] {
         &self.faults
     }
 
-    /// Whether nothing was wrong so far.
+    /// Whether no fault was noted.
     pub(super) fn is_empty(&self) -> bool {
         self.faults.is_empty()
     }
 
-    /// Goes on only if nothing was wrong.
+    /// `Err` with the faults, if there are any.
     pub(super) fn none(self) -> Result<(), Self> {
         if self.is_empty() { Ok(()) } else { Err(self) }
     }
 
-    /// One fault a line.
+    /// The faults as text, one per line.
     pub(super) fn text(&self) -> String {
         self.joined("\n")
     }
 
-    /// The same on one line, or however a tool's own errors are put together.
+    /// The faults with `separator` between them.
     pub(super) fn joined(&self, separator: &str) -> String {
         let left_out = self.faults.len().saturating_sub(MOST_FAULTS);
         let mut text = self.faults[..self.faults.len() - left_out].join(separator);
@@ -84,13 +84,13 @@ impl Bad {
         text
     }
 
-    /// Whether there is more than one.
+    /// Whether there is more than one fault.
     pub(super) fn is_several(&self) -> bool {
         self.faults.len() > 1
     }
 }
 
-/// The object that the bytes hold.
+/// Parses the bytes as a JSON object.
 pub(super) fn object(bytes: &[u8]) -> Result<Object, String> {
     if bytes.trim_ascii().is_empty() {
         return Ok(Object::new());
@@ -106,7 +106,7 @@ pub(super) fn object(bytes: &[u8]) -> Result<Object, String> {
     }
 }
 
-/// Fields that were read already, unless they are nested too deeply.
+/// Checks that fields which are already parsed are not nested too deeply.
 pub(super) fn shallow(fields: Object) -> Result<Object, Bad> {
     if fields.values().any(|value| is_too_deep(value, 1)) {
         return Err(Bad::from(too_deep()));
@@ -114,12 +114,12 @@ pub(super) fn shallow(fields: Object) -> Result<Object, Bad> {
     Ok(fields)
 }
 
-/// What is said of arguments that are nested too deeply.
+/// The error for arguments that are nested too deeply.
 pub(super) fn too_deep() -> String {
     format!("The arguments are nested more than {DEEPEST} levels deep. Make them flatter.")
 }
 
-/// The fields of the call, or of one entry of a list in it.
+/// The fields of the call, or of one entry of a list in the call.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     fields: &'a Object,
@@ -132,7 +132,7 @@ impl<'a> Fields<'a> {
         Self { fields, entry: None }
     }
 
-    /// The fields of an entry; notes it if it is no object.
+    /// The fields of an entry. Notes a fault if the entry is not an object.
     pub(super) fn of_entry(entry: usize, value: &'a Value, bad: &mut Bad) -> Option<Self> {
         let Some(fields) = value.as_object() else {
             bad.note(format!("entry {}: must be an object, not {}", entry + 1, kind(value)));
@@ -141,7 +141,7 @@ impl<'a> Fields<'a> {
         Some(Self { fields, entry: Some(entry) })
     }
 
-    /// What a field holds; null is the same as nothing.
+    /// The value of a field. Null counts as missing.
     pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
         self.fields.get(name).filter(|value| !value.is_null())
     }
@@ -153,7 +153,7 @@ impl<'a> Fields<'a> {
         });
     }
 
-    /// A text that may be missing.
+    /// An optional text.
     pub(super) fn text(&self, name: &str, bad: &mut Bad) -> Option<&'a str> {
         let value = self.get(name)?;
         if !value.is_string() {
@@ -162,7 +162,7 @@ impl<'a> Fields<'a> {
         value.as_str()
     }
 
-    /// A text that must be there and not be blank; notes it and gives an empty one otherwise.
+    /// A required text that is not blank. Otherwise notes a fault and returns an empty text.
     pub(super) fn needed(&self, name: &str, bad: &mut Bad) -> &'a str {
         if self.get(name).is_none() {
             self.fault(name, "is required: a string that is not empty", bad);
@@ -175,7 +175,7 @@ impl<'a> Fields<'a> {
         text.unwrap_or_default()
     }
 
-    /// One of some words, each with its meaning.
+    /// An optional word out of `words`, which pair each word with its meaning.
     pub(super) fn choice<T: Copy>(
         &self,
         name: &str,
@@ -191,7 +191,7 @@ impl<'a> Fields<'a> {
         found
     }
 
-    /// The same, but it must be there.
+    /// Like [`Fields::choice`], but the field is required.
     pub(super) fn needed_choice<T: Copy>(
         &self,
         name: &str,
@@ -205,7 +205,7 @@ impl<'a> Fields<'a> {
         self.choice(name, words, bad)
     }
 
-    /// A whole number that may be missing.
+    /// An optional whole number.
     pub(super) fn integer(&self, name: &str, least: u32, bad: &mut Bad) -> Option<u32> {
         let value = self.get(name)?;
         let number = integer(value).filter(|number| *number >= least);
@@ -216,7 +216,7 @@ impl<'a> Fields<'a> {
         number
     }
 
-    /// A list that may be missing, with at most `most` entries.
+    /// An optional list, with at most `most` entries.
     pub(super) fn list(
         &self,
         name: &str,
@@ -239,7 +239,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A whole number, however it was written: models send `2`, `2.0` and `"2"`.
+/// A whole number. Models write it as `2`, `2.0` or `"2"`.
 pub(super) fn integer(value: &Value) -> Option<u32> {
     match value {
         Value::Number(number) => match number.as_u64() {
@@ -253,17 +253,17 @@ pub(super) fn integer(value: &Value) -> Option<u32> {
 
 fn whole(number: f64) -> Option<u32> {
     let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
-    // Written out and read back: a cast would need an argument for why it cannot go wrong.
+    // Formatted and parsed, because a cast from `f64` could truncate.
     if fits { format!("{number:.0}").parse().ok() } else { None }
 }
 
-/// A number that stands in a text, and nothing but digits.
+/// A text of digits only, as a number.
 pub(super) fn digits(text: &str) -> Option<u32> {
     let text = text.trim();
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
 
-/// What a value is, in a sentence.
+/// The JSON type of a value, for a sentence.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -275,7 +275,7 @@ pub(super) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// A value that is short enough to repeat, else what it is.
+/// A value if it is short enough to repeat, otherwise its JSON type.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Number(number) => number.to_string(),
@@ -284,7 +284,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// What was sent, in quotes, cut short and with everything unprintable escaped.
+/// A text in quotes, shortened, with unprintable characters escaped.
 pub(super) fn brief(text: &str) -> String {
     match text.char_indices().nth(MOST_REPEATED) {
         Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
@@ -292,14 +292,14 @@ pub(super) fn brief(text: &str) -> String {
     }
 }
 
-/// A title, in quotes, as views show it and cut short.
+/// A title in quotes, shortened, as views show it.
 pub(super) fn title(text: &str) -> String {
     format!("\"{}\"", cut(text, MOST_REPEATED))
 }
 
-/// A text of at most so many characters, on one line and with nothing in it that could act.
+/// A text on one line with at most `most` characters, without control characters.
 pub(super) fn cut(text: &str, most: usize) -> String {
-    // Of a text of megabytes only the beginning is cleaned: what escapes there are leave enough.
+    // Only the beginning of a very long text is cleaned. The factor leaves room for escapes.
     let end_of = |text: &str, most| text.char_indices().nth(most).map(|(end, _)| end);
     let begin = &text[..end_of(text, most.saturating_mul(16)).unwrap_or(text.len())];
     let clean = one_line(begin);

@@ -1,7 +1,7 @@
-//! What a model does about an item that lacks the evidence for its completion.
+//! Texts for a model that wants to complete an item without the required evidence.
 //!
-//! Checks are run and approvals are given outside the dialects: the words name the verb, and who may run
-//! it. Whether evidence is missing is the model crate's to say.
+//! Checks and approvals do not go through dialects, so the texts name the verb and who may run it.
+//! The model crate decides whether evidence is missing.
 
 use punchlist_model::{Level, Tag};
 
@@ -9,16 +9,16 @@ use super::refuse::Names;
 use crate::prompt::Tools;
 use crate::prompt::prove::{self, Lacks};
 
-/// Evidence that was found missing.
+/// The evidence that is missing.
 #[derive(Clone, Copy)]
 pub(super) struct Missing {
-    /// What the plan demands.
+    /// The level that the plan demands.
     pub(super) demanded: Level,
     /// Whether the last check failed.
     pub(super) failed: bool,
 }
 
-/// For a tool that completes items: what must happen, and to try `again`.
+/// The hint of a tool that completes items: what must happen before the model calls `again`.
 pub(super) fn hint(
     missing: Missing,
     names: &Names<'_>,
@@ -37,7 +37,7 @@ pub(super) fn hint(
     }
 }
 
-/// For a tool that takes the whole list: how to send it meanwhile.
+/// The hint of a tool that takes the whole list: how to send the list until the evidence exists.
 pub(super) fn hint_whole(
     missing: Missing,
     names: &Names<'_>,
@@ -45,7 +45,7 @@ pub(super) fn hint_whole(
     tools: &Tools,
 ) -> String {
     let tool = tools.plan;
-    // What is new on the refused list has no number that a verb could be told.
+    // A new entry of a refused list has no number yet, so no verb can name it.
     let Some(item) = subject.and_then(|tag| names.item(tag)) else {
         return format!("Send {tool} again with it in_progress until it is verified.");
     };
@@ -55,7 +55,8 @@ pub(super) fn hint_whole(
             format!("Send {tool} again with it {is} until it is verified{how}")
         }
         Lacks::Person => {
-            // A tool that has a word for what waits would take the wait back without it.
+            // If the tool has a status for waiting items, the model must keep using it, or the wait
+            // ends.
             let how =
                 if tools.wait.is_some() { "with it blocked" } else { "without completing it" };
             format!("Send {tool} again {how}. {}", by_person(missing))
@@ -63,8 +64,8 @@ pub(super) fn hint_whole(
     }
 }
 
-/// Whoever runs the call lets an item wait for which nothing but the approval is missing; one whose check
-/// failed before it was taken away does not wait by itself.
+/// The caller lets an item wait if only the approval is missing. An item whose failed check was
+/// removed does not wait by itself.
 fn by_person(missing: Missing) -> String {
     let waits = if missing.failed { "" } else { " It waits for that until then." };
     format!("Only a person can approve it: ask the user to do so.{waits}")

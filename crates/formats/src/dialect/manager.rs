@@ -4,7 +4,7 @@
 
 use punchlist_model::store::Applied;
 use punchlist_model::{
-    Broken, Item, ItemRef, ListEntry, NewItem, Op, Place, Plan, Position, Status, Tag,
+    Broken, Item, ItemRef, ListEntry, NewItem, Op, Place, Position, Status, Tag,
 };
 use serde_json::{Value, json};
 
@@ -54,8 +54,8 @@ enum Action {
     Replace,
 }
 
-/// The names that the schema offers. `skip_multiple` is understood as well: it stands in the
-/// description that models of this tool were first given.
+/// The names that the schema offers. `skip_multiple` is accepted too, because the first description
+/// of this tool had it.
 const ACTIONS: [(&str, Action); 8] = [
     ("list", Action::List),
     ("add_multiple", Action::Add),
@@ -105,15 +105,15 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
     }]
 }
 
-/// A call that was understood.
+/// A parsed call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     action: Action,
     ops: Option<Vec<Op>>,
-    /// Entries of `todos` that are bad. They stand there without a title, so that the others are judged
-    /// all the same.
+    /// Faults of entries of `todos`. A faulty entry has an empty title in the operations, so that
+    /// the other entries are still checked.
     bad: BadEntries,
-    /// What is said when the change is made; `next` says which item it is instead.
+    /// The reply after the change. `next` replies with the item instead.
     done: String,
 }
 
@@ -177,7 +177,7 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
         }
     };
     if !bad.is_empty() {
-        // What is wrong with the entries comes first, as they were read first.
+        // Faults of entries come first, because entries are read first.
         let rest = std::mem::take(&mut bad);
         bad.note_entries(entries);
         bad.note_all(rest);
@@ -216,7 +216,7 @@ fn todos<'a>(
     }
     let mut contents = Vec::with_capacity(entries.len());
     for (n, entry) in entries.iter().enumerate() {
-        // A bare string can only mean the content.
+        // A string in place of an object is the content.
         if let Value::String(content) = entry {
             contents.push(content.as_str());
             continue;
@@ -228,7 +228,7 @@ fn todos<'a>(
             bad_entries.insert(n, own);
         }
     }
-    // Nothing is left that could be judged.
+    // No entry is left that could be checked.
     if bad_entries.len() == contents.len() {
         bad.note_entries(std::mem::take(bad_entries));
     }
@@ -242,7 +242,7 @@ fn add(todos: &[&str], place: impl Fn(u32) -> Place) -> Vec<Op> {
     (0..).zip(todos).map(new).collect()
 }
 
-/// The ids, each once. A single `id`, or a number in place of the list, is understood too.
+/// The ids, without duplicates. A single `id`, or a number in place of the list, is accepted too.
 fn ids(fields: Fields<'_>, bad: &mut Bad) -> Vec<u32> {
     let sent = fields.get("ids").or_else(|| fields.get("id"));
     let values = match sent {
@@ -302,11 +302,13 @@ impl Call {
     pub(super) fn reply(&self, answer: Answer<'_>) -> Reply {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
-            Answer::Read(plan) if self.ops.is_none() => {
-                let value = json!({"ok": true, "output": xml::xml(plan)});
-                Reply { shows: true, ..Reply::json(&value, false) }
-            }
-            Answer::Read(_) => error(MISMATCH),
+            Answer::Read(plan) => match plan.whole().filter(|_| self.ops.is_none()) {
+                Some(plan) => {
+                    let value = json!({"ok": true, "output": xml::xml(&plan)});
+                    Reply { shows: true, ..Reply::json(&value, false) }
+                }
+                None => error(MISMATCH),
+            },
             Answer::Failed(why, plan) => error(&refuse::failed(why, &Names::new(self, plan))),
         }
     }
@@ -332,9 +334,9 @@ impl Call {
     }
 }
 
-/// The item to work on, or why there is none.
+/// The item to work on next, or why there is none.
 fn next(applied: &Applied) -> String {
-    let plan: &Plan = &applied.plan;
+    let plan = &applied.plan;
     match applied.decision.picked.and_then(|number| plan.get(number)) {
         Some(item) => element(item),
         None if plan.placed == 0 => "The list is empty: add_multiple first".to_owned(),
@@ -346,7 +348,7 @@ fn next(applied: &Applied) -> String {
     }
 }
 
-/// One item as it stands in a list.
+/// One item as an element of a list.
 fn element(item: &Item) -> String {
     let (id, status) = (item.position.unwrap_or_default(), xml::status(item.status));
     format!(r#"<todo id="{id}" status="{status}">{}</todo>"#, xml_text(&item.title))
@@ -419,7 +421,7 @@ impl Voice for Call {
             Broken::EmptyTitle { .. }
             | Broken::EmptyText { .. }
             | Broken::Nul { .. }
-            | Broken::TooDeep { .. } => "Mend it and send all entries again.".to_owned(),
+            | Broken::TooDeep { .. } => "Fix it and send all entries again.".to_owned(),
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
             Broken::Conflict(_) => "Use list to see it as it is now.".to_owned(),
             Broken::ParentCompleted { .. } => "Use add_multiple for further work.".to_owned(),

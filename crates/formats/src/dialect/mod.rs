@@ -1,9 +1,9 @@
-//! How a model sees the list: tools, arguments, results.
+//! The to-do tools that models use: tools, arguments and results.
 //!
-//! A dialect turns a tool call into the model's own operations, and what came of them into the
-//! reply that the model knows. It never touches a store and knows no rule of plans: what breaks one
-//! is refused by the model, and only put here into words that name the tool to use next. A new
-//! dialect is a new file beside these and one more arm in each `match` below.
+//! A dialect converts a tool call to operations of `punchlist-model`, and the result to the reply
+//! format that the model knows. It does not use a store and contains no rule of the plan: the model
+//! crate refuses a change, and the dialect words the refusal and names the tool to use next. A new
+//! dialect is a new file here and one more arm in each `match` below.
 
 mod args;
 mod evidence;
@@ -25,7 +25,7 @@ use std::str::FromStr;
 use punchlist_model::json_text::replace_lone_surrogates;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Op, Plan};
+use punchlist_model::{Op, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -34,28 +34,28 @@ use crate::text::escape;
 /// A set of tools through which a model works on a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Dialect {
-    /// One tool with actions; ids are positions; JSON around XML.
+    /// One tool with actions. Ids are positions. Results are JSON that contains XML.
     Manager,
-    /// A tool for each step; ids are item ids; JSON.
+    /// One tool per operation. Ids are item ids. Results are JSON.
     Turn,
-    /// One tool that takes the whole list each time; text.
+    /// One tool that takes the whole list at each call. Results are text.
     TodoWrite,
-    /// Gemini CLI's tool of the same kind.
+    /// Gemini CLI's tool, which takes the whole list.
     WriteTodos,
-    /// Codex's tool of the same kind.
+    /// Codex's tool, which takes the whole list.
     UpdatePlan,
-    /// Claude Code's four tools; ids are numbers; text.
+    /// Claude Code's four tools. Ids are item numbers. Results are text.
     Tasks,
 }
 
-/// How much of a dialect a model is shown. What is understood is always the same.
+/// How much of a dialect a model is shown. All arguments are accepted at every surface.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Surface {
     /// No tools.
     Off,
-    /// One-line descriptions, without the fields that we added.
+    /// One-line descriptions, without Punchlist's additional fields.
     Thin,
-    /// Longer descriptions, our additions, a prompt section.
+    /// Longer descriptions, Punchlist's additional fields, and a prompt section.
     Full,
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for Unknown {
 impl std::error::Error for Unknown {}
 
 impl Dialect {
-    /// All of them.
+    /// All dialects.
     pub const ALL: [Self; 6] = [
         Self::Manager,
         Self::Turn,
@@ -85,7 +85,7 @@ impl Dialect {
         Self::Tasks,
     ];
 
-    /// Their names, in a sentence.
+    /// The names of all dialects, for a sentence.
     const NAMES: &str = "manager, turn, todowrite, write_todos, update_plan or tasks";
 
     /// The name on the command line and in configuration.
@@ -117,8 +117,8 @@ impl Dialect {
         }
     }
 
-    /// The section for the system prompt: when to plan and how. Only a model that has the tools
-    /// should be given it, and only the full surface has one.
+    /// The section for the system prompt: when and how to plan. Only the full surface has one. Give
+    /// it only to a model that has the tools.
     pub fn prompt_section(self, surface: Surface) -> Option<&'static str> {
         match (surface, self) {
             (Surface::Off | Surface::Thin, _) => None,
@@ -131,7 +131,7 @@ impl Dialect {
         }
     }
 
-    /// Most open items in a plan when this dialect calls; `None` leaves it to the configuration.
+    /// Most open items in a plan when this dialect calls; `None` uses the setting.
     pub fn open_items(self) -> Option<u32> {
         match self {
             Self::Manager => Some(30),
@@ -140,9 +140,9 @@ impl Dialect {
         }
     }
 
-    /// Understands the arguments of a tool, or says in the tool's own style what is wrong with them.
+    /// Parses the arguments of a tool. An error is a reply in the tool's own format.
     ///
-    /// The bytes may be anything at all. No bytes, and `null`, are an object without fields.
+    /// The bytes may be anything. No bytes and `null` count as an object without fields.
     pub fn call(self, tool: &str, arguments: &[u8]) -> Result<Call, Reply> {
         let arguments = &*replace_lone_surrogates(arguments);
         let decoded = || args::object(arguments).map_err(args::Bad::from);
@@ -157,7 +157,7 @@ impl Dialect {
         .map(|inner| Call { inner })
     }
 
-    /// The same for arguments that were read already.
+    /// Like [`Dialect::call`], for arguments that are already parsed.
     pub fn call_with(self, tool: &str, arguments: Map<String, Value>) -> Result<Call, Reply> {
         match self {
             Self::Manager => manager::call(tool, args::shallow(arguments)).map(Inner::Manager),
@@ -169,7 +169,7 @@ impl Dialect {
                 write_todos::call(tool, args::shallow(arguments)).map(Inner::WriteTodos)
             }
             Self::Tasks => tasks::call(tool, args::shallow(arguments)).map(Inner::Tasks),
-            // Its errors say where in the text something is wrong.
+            // Errors of this tool name the position in the text, so it needs the text.
             Self::UpdatePlan => {
                 let arguments = Value::Object(arguments).to_string();
                 update_plan::call(tool, arguments.as_bytes()).map(Inner::UpdatePlan)
@@ -194,7 +194,7 @@ impl FromStr for Dialect {
 }
 
 impl Surface {
-    /// All of them, from nothing to everything.
+    /// All surfaces, from the least to the most.
     pub const ALL: [Self; 3] = [Self::Off, Self::Thin, Self::Full];
 
     /// The name on the command line and in configuration.
@@ -221,20 +221,20 @@ impl FromStr for Surface {
     }
 }
 
-/// A tool as a model is offered it.
+/// A tool as it is offered to a model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ToolSpec {
-    /// What the model calls.
+    /// The name that the model calls.
     pub name: &'static str,
-    /// What it does, for people who look at the list of tools.
+    /// What the tool does, for people.
     pub title: &'static str,
-    /// What it does, for the model.
+    /// What the tool does, for the model.
     pub description: &'static str,
-    /// JSON Schema (draft 2020-12, nothing referenced) of the arguments.
+    /// JSON Schema (draft 2020-12, without references) of the arguments.
     pub input_schema: Value,
-    /// The same of the structured result, where there is one.
+    /// JSON Schema of the structured result, if the tool has one.
     pub output_schema: Option<Value>,
-    /// Whether it changes nothing.
+    /// Whether the tool never changes the plan.
     pub read_only: bool,
 }
 
@@ -256,21 +256,21 @@ impl ToolSpec {
     }
 }
 
-/// A provider's way to be told of tools.
+/// A provider's format for tool definitions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Api {
     /// Anthropic's messages.
     Anthropic,
     /// OpenAI's responses.
     OpenAi,
-    /// OpenAI's chat completions, and all that are compatible with them.
+    /// OpenAI's chat completions, and compatible APIs.
     OpenAiChat,
     /// Gemini's function declarations.
     Gemini,
 }
 
 impl ToolSpec {
-    /// The tool in a provider's shape.
+    /// The tool in a provider's format.
     pub fn for_api(&self, api: Api) -> Value {
         let (name, description, schema) = (self.name, self.description, &self.input_schema);
         match api {
@@ -291,7 +291,7 @@ impl ToolSpec {
     }
 }
 
-/// A tool call that was understood.
+/// A parsed tool call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {
     inner: Inner,
@@ -308,7 +308,7 @@ enum Inner {
 }
 
 impl Call {
-    /// What it asks of the plan; `None` if it only reads.
+    /// The operations of the call; `None` if it only reads.
     pub fn ops(&self) -> Option<&[Op]> {
         match &self.inner {
             Inner::Manager(call) => call.ops(),
@@ -320,8 +320,8 @@ impl Call {
         }
     }
 
-    /// What to read: for a call that only reads, all that its reply is made from; for any other,
-    /// the part of the plan by which a refusal can be told in ids or positions.
+    /// What to load. For a call that only reads: everything that its reply shows. For a change: the
+    /// items that a refusal may have to name by id or position.
     pub fn needs(&self) -> Needs {
         if let Inner::Tasks(call) = &self.inner
             && let Some(needs) = call.needs()
@@ -331,7 +331,7 @@ impl Call {
         self.ops().map_or_else(Needs::whole, Needs::of)
     }
 
-    /// What the model is told.
+    /// The reply to the model.
     pub fn reply(&self, answer: Answer<'_>) -> Reply {
         match &self.inner {
             Inner::Manager(call) => call.reply(answer),
@@ -344,54 +344,55 @@ impl Call {
     }
 }
 
-/// What came of a call.
-#[derive(Clone, Copy, Debug)]
+/// The result of a call.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and a reply consumes it")]
 pub enum Answer<'a> {
     /// The change was made, or there was nothing to change.
     Changed(&'a Applied),
-    /// The plan as it was read.
-    Read(&'a Plan),
-    /// The store said no; with the part of the plan that [`Call::needs`] names, where it could be
-    /// read, so that items can be named as the model knows them.
-    Failed(&'a Error, Option<&'a Plan>),
+    /// What [`Call::needs`] names, for a call that only reads.
+    Read(Slice),
+    /// The store returned an error. The slice contains what [`Call::needs`] names, if it could be
+    /// loaded, so that the reply can name items as the model knows them.
+    Failed(&'a Error, Option<&'a Slice>),
 }
 
-/// What the model is told.
+/// A reply to the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reply {
     /// The result as text.
     pub text: String,
-    /// The same as JSON that fits the tool's output schema, if it has one. The text may have escapes for
-    /// the sake of a terminal; these are the values as they are.
+    /// The result as JSON that matches the tool's output schema, if it has one. The text may
+    /// contain escapes for terminals; the JSON contains the unescaped values.
     pub structured: Option<Value>,
-    /// Whether it says that the call failed.
+    /// Whether the call failed.
     pub is_error: bool,
     /// Whether the plan was changed.
     pub changed: bool,
-    /// Whether it shows the whole list: whoever reads it has then seen the plan as it is.
+    /// Whether the reply shows the whole list, so that its reader has seen the current revision.
     pub shows: bool,
 }
 
 impl Reply {
-    /// A result that is text and nothing else.
+    /// A result that is only text.
     fn text(text: String, changed: bool) -> Self {
         Self { text, structured: None, is_error: false, changed, shows: false }
     }
 
     /// A result that is JSON.
     fn json(value: &impl Serialize, changed: bool) -> Self {
-        // Our replies have string keys only, so there is nothing to fail.
+        // Replies have only string keys, so serialising cannot fail.
         let value = serde_json::to_value(value).unwrap_or_default();
         let text = escape::json(&value.to_string()).into_owned();
         Self { structured: Some(value), ..Self::text(text, changed) }
     }
 
-    /// A failure that is text and nothing else.
+    /// A failure that is only text.
     fn error(text: String) -> Self {
         Self { is_error: true, ..Self::text(text, false) }
     }
 }
 
-/// A reply that no driver should ever have to give: it answered a call with the wrong kind of
-/// answer. It is an error for the model rather than a panic for everybody.
+/// The reply if the caller passes an [`Answer`] that does not belong to the call: a bug in the
+/// caller. The model gets an error instead of a panic.
 const MISMATCH: &str = "Internal error: the call was answered with the wrong kind of answer.";

@@ -1,63 +1,63 @@
-//! What went wrong with a change, in the words of the tool that asked for it.
+//! Refusals and errors of a change, worded for the tool that asked for it.
 //!
-//! The model crate says which rule is broken; here it becomes a sentence that names items as this
-//! dialect does and ends with the tool to use next. No rule is decided here.
+//! The model crate reports which rule is broken. This file makes it a sentence that names items as
+//! the dialect does and ends with the tool to use next. It decides no rule.
 
 use std::collections::BTreeSet;
 
 use punchlist_model::store::Error;
-use punchlist_model::{Broken, Item, Number, Plan, Problem, Refusal, Status, Tag, Warning};
+use punchlist_model::{Broken, Item, Number, Problem, Refusal, Slice, Status, Tag, Warning};
 
 use super::args::{self, BadEntries, brief, cut};
 
 /// Most problems that a reply lists.
 const MOST_PROBLEMS: usize = 100;
 
-/// Most items that a reply names as what another depends on.
+/// Most dependencies that a reply names.
 const MOST_BLOCKERS: usize = 5;
 
-/// How a dialect speaks of items and of its tools.
+/// How a dialect names items, statuses and its tools.
 pub(super) trait Voice {
-    /// What an item is called.
+    /// The dialect's word for an item.
     fn noun(&self) -> &'static str;
     /// The word for a status.
     fn status(&self, status: Status) -> &'static str;
-    /// How the model points at an item that is on the list; `None` if it cannot.
+    /// How the model refers to an item on the list; `None` if it cannot.
     fn point(&self, item: &Item) -> Option<String>;
-    /// Which entry of the call a step belongs to, from 0, where the call has entries.
+    /// The entry of the call that an operation belongs to, from 0, if the call has entries.
     fn entry(&self, step: usize) -> Option<usize>;
-    /// Which entry of the call the n-th new item would be made from, both from 0. `None` where a
-    /// list is reconciled: which of its entries are new is not the dialect's to know.
+    /// The entry of the call that the n-th new item comes from, both from 0. `None` for a whole
+    /// list that is reconciled: only the model crate knows which of its entries are new.
     fn added(&self, nth: usize) -> Option<usize> {
         Some(nth)
     }
-    /// The entries that were not even understood, and what is wrong with them: the steps of these are
-    /// nothing but a place that is sure to be refused.
+    /// Entries that could not be parsed, with their faults. The operations contain a placeholder
+    /// for each, which is always refused.
     fn bad_entries(&self) -> Option<&BadEntries> {
         None
     }
-    /// Whether its tools can open again what was ended.
+    /// Whether the tools can reopen a completed or cancelled item.
     fn reopens(&self) -> bool {
         false
     }
-    /// What to do about a broken rule.
+    /// What the model can do about a broken rule.
     fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String>;
-    /// How to go on after somebody else changed the list, as a sentence.
+    /// A sentence that says how to continue after somebody else changed the list.
     fn look(&self) -> &'static str;
 }
 
-/// Names for items, made with what could be read of the plan.
+/// Names items, with the part of the plan that could be loaded.
 pub(super) struct Names<'a> {
     voice: &'a dyn Voice,
-    plan: Option<&'a Plan>,
+    plan: Option<&'a Slice>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(voice: &'a dyn Voice, plan: Option<&'a Plan>) -> Self {
+    pub(super) fn new(voice: &'a dyn Voice, plan: Option<&'a Slice>) -> Self {
         Self { voice, plan }
     }
 
-    /// An item as the model knows it: how it points at it, and the title.
+    /// An item as the model knows it: its reference and its title.
     pub(super) fn of(&self, tag: &Tag) -> String {
         let title = args::title(&tag.title);
         match self.pointer(tag.number) {
@@ -69,17 +69,17 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// An item as it is to be typed, else its title.
+    /// The reference that the model must type, otherwise the title.
     pub(super) fn typed(&self, tag: &Tag) -> String {
         self.pointer(tag.number).unwrap_or_else(|| args::title(&tag.title))
     }
 
-    /// The item itself, if it is on the list and could be read.
+    /// The item, if it is on the list and was loaded.
     pub(super) fn item(&self, tag: &Tag) -> Option<&'a Item> {
         self.plan?.get(tag.number)
     }
 
-    /// The word for what an item is now.
+    /// The dialect's word for the current status of an item.
     pub(super) fn status(&self, item: &Item) -> &'static str {
         self.voice.status(item.status)
     }
@@ -88,7 +88,7 @@ impl<'a> Names<'a> {
         self.plan?.get(number).and_then(|item| self.voice.point(item))
     }
 
-    /// A number that the plan has not given out yet belongs to an entry of the refused call.
+    /// The entry of the refused call that would have got this number. `None` if the number exists.
     fn new_entry(&self, number: Number) -> Option<usize> {
         let nth = number.0.checked_sub(self.plan?.next_number.0)?;
         self.voice.added(usize::try_from(nth).ok()?).map(|entry| entry + 1)
@@ -111,7 +111,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Why the change was not made. Ends without a line break.
+/// Why the change was not made, without a line break at the end.
 pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
     match error {
         Error::Refused(refusal) => refused(refusal, names),
@@ -121,17 +121,17 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         Error::ReadOnly(why) => {
             format!(
                 "The list cannot be written: {}. Nothing was changed. Tell the user.",
-                told(why)
+                store_text(why)
             )
         }
         Error::Unconfirmed { what, .. } => {
-            // It must not be sent again: that would make it twice.
-            format!("The list is in danger: {}. Do not send it again; tell the user.", told(what))
+            // A second call would make the change twice.
+            format!("Not safely stored: {}. Do not send it again; tell the user.", store_text(what))
         }
         Error::Busy(what) => format!(
-            "The list is out of reach: {}. Try again in a while; if it stays so, tell the user, and go on \
+            "The list is not available: {}. Try again later; if that does not help, tell the user and continue \
              without it.",
-            told(what)
+            store_text(what)
         ),
         Error::NewerSchema { .. }
         | Error::Unusable { .. }
@@ -145,9 +145,9 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::NoQuestion(_)
         | Error::Message(_)
         | Error::Undo(_) => format!(
-            "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
+            "The list is not available: {}. Nothing was changed. Tell the user, and continue without \
              it.",
-            told(&error.to_string())
+            store_text(&error.to_string())
         ),
     }
 }
@@ -159,25 +159,25 @@ fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
     let mut is_judged = false;
     let mut bad = names.voice.bad_entries().cloned().unwrap_or_default();
     let is_understood = bad.is_empty();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for problem in &refusal.problems {
         if let Some(entry) = names.voice.entry(problem.entry) {
             if let Some(bad) = bad.remove(&entry) {
                 lines.extend_from_slice(bad.faults());
-                told.insert(entry);
+                reported.insert(entry);
             }
-            if told.contains(&entry) {
+            if reported.contains(&entry) {
                 continue;
             }
         }
-        // Which item an entry means that was not understood is not known, so what seems to be left out may
-        // not be.
+        // It is unknown which item a faulty entry means, so an item that seems to be missing from
+        // the list may not be.
         if !is_understood && matches!(problem.broken, Broken::Conflict(_)) {
             continue;
         }
         is_judged = true;
         if let Broken::TooManyOpen { open, adding, most } = problem.broken {
-            // Every entry that finds no room is a problem of its own; one sentence says it all.
+            // Each entry above the limit is a problem of its own; one sentence reports all of them.
             crowded.0.get_or_insert((open, most));
             crowded.1 += adding;
         } else {
@@ -201,7 +201,7 @@ fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
     }
     hints.truncate(3);
     let mut text = lines.join("\n");
-    // What is wrong with arguments is said as it is where nothing else is.
+    // If only arguments are wrong, the faults need no introduction.
     if is_judged {
         text.push('.');
     }
@@ -212,7 +212,7 @@ fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
     text
 }
 
-/// One problem, with the entry that has it.
+/// One problem, with the entry that it belongs to.
 fn sentence(problem: &Problem, names: &Names<'_>) -> String {
     let subject = problem.item.as_ref().map(|tag| names.of(tag));
     let what = broken(&problem.broken, problem.item.as_ref(), names);
@@ -284,8 +284,8 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
     }
 }
 
-/// A move that the tools of a dialect do not have. Where reopening is none of them, what is finished
-/// stays so, whatever a person may do about it.
+/// A transition that is not allowed. If the dialect cannot reopen items, the text does not mention
+/// reopening, although a person could do it.
 fn illegal(to: Status, legal: &[Status], subject: Option<&Tag>, voice: &dyn Voice) -> String {
     let Some(from) = subject.map(|tag| tag.status) else {
         let legal: Vec<_> = legal.iter().map(|status| voice.status(*status)).collect();
@@ -302,8 +302,7 @@ fn illegal(to: Status, legal: &[Status], subject: Option<&Tag>, voice: &dyn Voic
     }
 }
 
-/// Whether the words for a broken rule are a sentence of their own, rather than go on after the
-/// item's name.
+/// Whether the text for a broken rule is a complete sentence, instead of following the item's name.
 fn stands_alone(broken: &Broken) -> bool {
     match broken {
         Broken::NotFound { .. }
@@ -334,23 +333,23 @@ fn stands_alone(broken: &Broken) -> bool {
     }
 }
 
-/// Of what an item depends on, what to speak of: what nobody will do, else the first.
+/// The dependency to name: a cancelled one if there is one, otherwise the first.
 pub(super) fn blocker(by: &[Tag]) -> Option<&Tag> {
     by.iter().find(|tag| tag.status == Status::Cancelled).or(by.first())
 }
 
-/// A text cut short and printable, without quotes.
+/// A text shortened and printable, without quotes.
 pub(super) fn plain(text: &str) -> String {
     let quoted = brief(text);
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
-/// What a store says of itself: long enough for any path.
-fn told(text: &str) -> String {
+/// An error text of the store, long enough for any path.
+fn store_text(text: &str) -> String {
     cut(text, 1000)
 }
 
-/// What the caller should know although nothing was refused, item by item as the model knows them.
+/// A warning about a change that was made, with items named as the model knows them.
 pub(super) fn warning(warning: &Warning, names: &Names<'_>) -> String {
     match warning {
         Warning::DroppedOpen(tag) => format!("Dropped while open: {}", names.of(tag)),
@@ -377,7 +376,7 @@ pub(super) fn warning(warning: &Warning, names: &Names<'_>) -> String {
     }
 }
 
-/// The same for all warnings of a change, without repetition.
+/// All warnings of a change, without duplicates.
 pub(super) fn warnings(all: &[Warning], names: &Names<'_>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let texts = all.iter().map(|it| warning(it, names));

@@ -1,11 +1,11 @@
-//! Short words for JSON Schemas, so that a tool's schema reads like its documentation.
+//! Short functions for JSON Schemas, so that a tool's schema is easy to read.
 //!
-//! Only keywords that every provider takes at any depth: no references, and no combinators at the
-//! top, where some refuse them.
+//! They use only keywords that every provider accepts at any depth: no references, and no
+//! combinators at the top level, where some providers refuse them.
 
 use serde_json::{Value, json};
 
-/// An object whose listed fields must be there. Others are tolerated.
+/// An object with required fields. Unknown fields are allowed.
 pub(super) fn object(properties: Value, required: &[&str]) -> Value {
     if required.is_empty() {
         json!({"type": "object", "properties": properties})
@@ -53,7 +53,7 @@ pub(super) fn choice(words: &[&str]) -> Value {
     json!({"type": "string", "enum": words})
 }
 
-/// The same with a word of explanation.
+/// Adds a description to a schema.
 pub(super) fn with(mut schema: Value, description: &str) -> Value {
     if let Some(fields) = schema.as_object_mut() {
         fields.insert("description".into(), description.into());
@@ -61,7 +61,7 @@ pub(super) fn with(mut schema: Value, description: &str) -> Value {
     schema
 }
 
-/// Adds a field to an object schema: what the full surface has beyond the thin one.
+/// Adds a field to an object schema, for the full surface.
 pub(super) fn add(properties: &mut Value, name: &str, schema: Value) {
     if let Some(fields) = properties.as_object_mut() {
         fields.insert(name.into(), schema);

@@ -1,7 +1,7 @@
-//! `todowrite`: one tool, `TodoWrite`, that takes the whole list each time and answers with it.
+//! `todowrite`: one tool, `TodoWrite`, that takes the whole list at each call and returns it.
 //!
-//! The list is reconciled with the plan, not put in its place. What is open and missing is named
-//! after the result.
+//! The list is reconciled with the plan and does not replace it. Open items that are missing from
+//! the list are named after the result.
 
 use punchlist_model::store::{Applied, Error};
 use punchlist_model::{Broken, Item, ItemId, ItemRef, Limits, ListEntry, Number, Op, Status, Tag};
@@ -54,7 +54,8 @@ const STATUSES: [(&str, Status); 4] = [
 ];
 
 pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
-    // The fourth status is ours; it is understood whether it is offered or not.
+    // `cancelled` is Punchlist's addition. It is always accepted but only offered at the full
+    // surface.
     let statuses = if full { &STATUSES[..] } else { &STATUSES[..3] };
     let words: Vec<&str> = statuses.iter().map(|(word, _)| *word).collect();
     let entry = schema::object(
@@ -78,18 +79,19 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
     }]
 }
 
-/// A text that is neither empty nor longer than a title may be.
+/// The schema of a text that is neither empty nor longer than a title may be.
 fn text() -> Value {
     let mut text = schema::text();
     schema::add(&mut text, "maxLength", Limits::default().title.into());
     text
 }
 
-/// A call that was understood.
+/// A parsed call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     ops: Vec<Op>,
-    /// Entries that are bad. They stand there without a title, so that the others are judged all the same.
+    /// Faults of entries. A faulty entry has an empty title, so that the other entries are still
+    /// checked.
     bad: BadEntries,
 }
 
@@ -119,7 +121,7 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
         }
         entries.push(read);
     }
-    // Nothing is left that could be judged.
+    // No entry is left that could be checked.
     if bad_entries.len() == sent.len() {
         bad.note_entries(std::mem::take(&mut bad_entries));
     }
@@ -137,9 +139,9 @@ fn entry(fields: Fields<'_>, bad: &mut Bad) -> ListEntry {
     }
 }
 
-/// The item that an id means. Only what we gave out counts: an item's id, or its number as warnings
-/// write it (`#4`). Anything else, a plain `"1"` above all, is the model's own label: it numbers its
-/// entries afresh with each list, and the title tells better which item it means.
+/// The item that an id names. Only ids that Punchlist gave out count: an item id, or a number as
+/// warnings write it (`#4`). Anything else, such as `"1"`, is the model's own label. Models number
+/// their entries anew with each list, so the title is the better way to match an item.
 fn item(id: &Value) -> Option<ItemRef> {
     let id = id.as_str()?.trim();
     match id.strip_prefix('#') {
@@ -166,7 +168,7 @@ impl Call {
 }
 
 impl Call {
-    /// One sentence where nothing is wrong but that the list itself has too many in progress.
+    /// One sentence, if the only problem is that the list has too many items in progress.
     fn crowded(&self, why: &Error) -> Option<String> {
         let Error::Refused(refusal) = why else { return None };
         let mut allowed = None;
@@ -196,9 +198,10 @@ impl Call {
     }
 }
 
-/// The list, and after a blank line what the model should know.
+/// The list, a blank line, and the warnings.
 fn changed(applied: &Applied) -> Reply {
-    let text = plain::text(&applied.plan) + &whole::warnings(applied);
+    let Some(plan) = applied.whole() else { return Reply::error(MISMATCH.to_owned()) };
+    let text = plain::text(&plan) + &whole::warnings(applied);
     Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }
 

@@ -1,8 +1,8 @@
-//! `update_plan`: Codex's tool, which takes the whole plan each time.
+//! `update_plan`: Codex's tool, which takes the whole plan at each call.
 //!
-//! Results and errors are worded as that program words them: its answer never shows the plan, so it
-//! is shown here only when somebody else had a hand in it. `explanation` says why the plan changes,
-//! to whoever watches the agent; it is no part of the plan, so it is checked and passed over.
+//! Results and errors have Codex's words. Codex's result never shows the plan, so this one shows it
+//! only if somebody else changed it. `explanation` says why the plan changes, for a person who
+//! watches the agent. It is not part of the plan, so it is validated and ignored.
 
 use punchlist_model::json::is_text_too_deep;
 use punchlist_model::store::Applied;
@@ -36,10 +36,11 @@ of why the plan changes.
 Use it for work of several steps. At most one step can be in_progress at a time. Mark a step \
 completed as soon as it is done; leave out what will not be done.";
 
-/// The arguments. The names of these types stand in the errors, so they are those of the real tool.
+/// The arguments. Errors contain the names of these types, so the types have the names of Codex's
+/// own.
 #[derive(Deserialize)]
 struct UpdatePlanArgs {
-    #[expect(dead_code, reason = "a wrong type is an error, and nothing else is done with it")]
+    #[expect(dead_code, reason = "only its type is checked")]
     #[serde(default)]
     explanation: Option<String>,
     plan: Vec<PlanItemArg>,
@@ -88,7 +89,7 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
     }]
 }
 
-/// A call that was understood.
+/// A parsed call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     ops: Vec<Op>,
@@ -121,8 +122,8 @@ fn entries(sent: UpdatePlanArgs) -> Result<Vec<ListEntry>, String> {
     Ok(sent.plan.into_iter().map(entry).collect())
 }
 
-/// What is wrong, as the real tool says it: the first fault only. Where several steps have one, all
-/// of them are named after it.
+/// The error in Codex's words, which name only the first fault. If several steps are faulty, all of
+/// them are named after it.
 fn faults(error: &serde_json::Error, arguments: &[u8]) -> String {
     let mut text = short(&error.to_string());
     let mut bad = Bad::default();
@@ -141,7 +142,7 @@ fn faults(error: &serde_json::Error, arguments: &[u8]) -> String {
     text
 }
 
-/// An error on one line of bounded length: what was sent stands in it as it was sent.
+/// An error on one line of bounded length, because it repeats parts of the arguments.
 fn short(error: &str) -> String {
     const HEAD: usize = 160;
     const TAIL: usize = 120;
@@ -174,12 +175,14 @@ fn as_it_is(plan: &Plan) -> String {
     format!("The plan is now:\n{}", whole::lines(plan, |item| item.status.as_str()))
 }
 
-/// Where nobody else had a hand in it, the plan is what was sent: then whoever sent it has seen it.
+/// If nobody else changed the plan, the plan is what the caller sent, so the caller has seen it.
 fn changed(applied: &Applied) -> Reply {
     let mut text = "Plan updated".to_owned() + &whole::warnings(applied);
-    if whole::met_others(applied) {
+    if whole::met_others(applied)
+        && let Some(plan) = applied.whole()
+    {
         text.push_str("\n\n");
-        text.push_str(&as_it_is(&applied.plan));
+        text.push_str(&as_it_is(&plan));
     }
     Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }
@@ -193,7 +196,7 @@ impl Voice for Call {
         status.as_str()
     }
 
-    /// The tool has no ids: the title must do.
+    /// The tool has no ids, so it names items by title.
     fn point(&self, _item: &Item) -> Option<String> {
         None
     }

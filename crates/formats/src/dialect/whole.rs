@@ -1,8 +1,8 @@
-//! What the tools that take the whole list each time have in common: what follows their result, and
-//! what to do when a list is refused. Which entries a list has is each tool's own business.
+//! What the tools that take the whole list have in common: the warnings after their result, and
+//! hints when a list is refused. Each tool parses its own entries.
 
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Broken, Item, Plan, Status, Tag, Warning};
+use punchlist_model::{Broken, Item, Plan, Slice, Status, Tag, Warning};
 
 use super::Reply;
 use super::evidence::{self, Missing};
@@ -10,7 +10,7 @@ use super::refuse::{self, Names, Voice, blocker};
 use crate::prompt::Tools;
 use crate::text::one_line;
 
-/// The warnings of a change, one a line, with a blank line before them; nothing without cause.
+/// The warnings of a change after a blank line, one per line; empty if there are none.
 pub(super) fn warnings(applied: &Applied) -> String {
     let lines: Vec<String> = applied
         .warnings()
@@ -20,7 +20,7 @@ pub(super) fn warnings(applied: &Applied) -> String {
     if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
 }
 
-/// Whether somebody else's doing is among what the writer of the list must be told.
+/// Whether a warning is about a change by somebody else.
 pub(super) fn met_others(applied: &Applied) -> bool {
     applied.warnings().iter().any(|warning| match warning {
         Warning::AddedSince { .. }
@@ -36,35 +36,36 @@ pub(super) fn met_others(applied: &Applied) -> bool {
     })
 }
 
-/// Why the list was not taken. A conflict shows the list too: there is no other tool to look at it
-/// with.
+/// Why the list was refused. After a conflict the reply shows the list too, because these dialects
+/// have no tool to read it.
 pub(super) fn failed(
     why: &Error,
-    plan: Option<&Plan>,
+    plan: Option<&Slice>,
     voice: &dyn Voice,
     list: impl Fn(&Plan) -> String,
 ) -> Reply {
     let mut reply = Reply::error(refuse::failed(why, &Names::new(voice, plan)));
     if let (Error::Refused(refusal), Some(plan)) = (why, plan)
         && refusal.is_conflict()
+        && let Some(plan) = plan.clone().whole()
     {
         reply.text.push_str("\n\n");
-        reply.text.push_str(&list(plan));
+        reply.text.push_str(&list(&plan));
         reply.shows = true;
     }
     reply
 }
 
-/// The list, an entry a line: `1. [pending] Title`. The tools of this kind that answer with a list
-/// or must show one write it alike.
+/// The list, one entry per line: `1. [pending] Title`. All tools of this kind that show a list use
+/// this format.
 pub(super) fn lines(plan: &Plan, status: impl Fn(&Item) -> &'static str) -> String {
     let line =
         |(n, item): (usize, &Item)| format!("{n}. [{}] {}", status(item), one_line(&item.title));
     (1..).zip(plan.listed()).map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// What to do about a broken rule: send the list again, and how. `ends` is how the tool ends an
-/// entry, as words.
+/// What to do about a broken rule: how to send the list again. `ends` says in words how the tool
+/// closes an entry.
 pub(super) fn hint(
     tools: &Tools,
     noun: &str,
@@ -115,7 +116,7 @@ pub(super) fn hint(
         | Broken::NotOpen
         | Broken::Cycle { .. }
         | Broken::ParentCycle { .. }
-        | Broken::ParentCompleted { .. } => return Some(format!("Mend it and send {tool} again.")),
+        | Broken::ParentCompleted { .. } => return Some(format!("Fix it and send {tool} again.")),
         Broken::NameTaken { .. } | Broken::PersonsGoal | Broken::PersonsApproval => return None,
     };
     Some(format!("Send {tool} again{how}."))

@@ -1,8 +1,8 @@
-//! `write_todos`: Gemini CLI's tool, which takes the whole list each time.
+//! `write_todos`: Gemini CLI's tool, which takes the whole list at each call.
 //!
-//! Results and errors are worded as that program words them. `blocked` is its word for what waits:
-//! here such an item is pending and waits for something, and nothing else is called so, not even
-//! what depends on open items, or a list that is sent back would make it wait.
+//! Results and errors have Gemini CLI's words. Its status `blocked` stands for an item that is
+//! pending and waits (`waiting_on`). An item with open dependencies is not shown as `blocked`: the
+//! model would send it back as `blocked`, and then the item would wait.
 
 use punchlist_model::store::Applied;
 use punchlist_model::{Broken, Item, ListEntry, Op, Plan, Status, Tag};
@@ -39,7 +39,7 @@ Use it for work of several steps, not for a question or what is done in one or t
 - blocked: cannot go on until somebody or something else has
 - Change the list when the plan changes; an empty list clears it";
 
-/// What a status word says: where the entry stands, and whether it waits.
+/// The meaning of a status word: the status, and whether the item waits.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Meaning {
     status: Status,
@@ -52,8 +52,8 @@ impl Meaning {
     }
 }
 
-/// `pending` says that an entry does not wait, for otherwise it would be `blocked`. The others say
-/// nothing of it.
+/// `pending` says that an entry does not wait; otherwise it would be `blocked`. The other words say
+/// nothing about waiting.
 const STATUSES: [(&str, Meaning); 5] = [
     ("pending", Meaning::of(Status::Pending, Some(""))),
     ("in_progress", Meaning::of(Status::InProgress, None)),
@@ -79,7 +79,7 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
     }]
 }
 
-/// A call that was understood.
+/// A parsed call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     ops: Vec<Op>,
@@ -96,8 +96,7 @@ pub(super) fn call(tool: &str, decoded: Result<Object, Bad>) -> Result<Call, Rep
     Ok(Call { ops: vec![Op::Replace(entries)] })
 }
 
-/// The entries, or what the schema says against them: in the words of the validator that stands
-/// before the real tool.
+/// The entries, or faults in the words of Gemini CLI's schema validator.
 fn read(fields: &Object) -> Result<Vec<ListEntry>, Bad> {
     let todos = match fields.get("todos") {
         None => return Err(Bad::from("params must have required property 'todos'".to_owned())),
@@ -142,8 +141,8 @@ fn entry(n: usize, todo: &Value, bad: &mut Bad) -> ListEntry {
     ListEntry { waiting_on, ..ListEntry::titled(description.unwrap_or_default(), *status) }
 }
 
-/// What the real tool itself asks of a list that fits its schema, in its words; after a blank line,
-/// which entries it means.
+/// The checks that Gemini CLI's tool makes after the schema, in its words; then, after a blank
+/// line, the entries that failed.
 fn check(entries: &[ListEntry]) -> Result<(), String> {
     let named = |is_bad: &dyn Fn(&ListEntry) -> bool| -> Vec<String> {
         let all = (1..).zip(entries).filter(|(_, entry)| is_bad(entry));
@@ -152,7 +151,7 @@ fn check(entries: &[ListEntry]) -> Result<(), String> {
     let blank = named(&|entry| entry.title.trim().is_empty());
     if !blank.is_empty() {
         return Err(format!(
-            "Each todo must have a non-empty description string\n\nEntries without one: {}. Mend it \
+            "Each todo must have a non-empty description string\n\nEntries without one: {}. Fix it \
              and send {TOOL} again.",
             several(&blank)
         ));
@@ -168,7 +167,7 @@ fn check(entries: &[ListEntry]) -> Result<(), String> {
     Ok(())
 }
 
-/// Some of many, if there are many.
+/// The names, with a count in place of those beyond the first few.
 fn several(names: &[String]) -> String {
     const MOST: usize = 10;
     let more = names.len().saturating_sub(MOST);
@@ -188,7 +187,7 @@ fn status(item: &Item) -> &'static str {
     }
 }
 
-/// What the real tool says of a list that it took.
+/// Gemini CLI's reply to a list that was accepted.
 fn taken(plan: &Plan) -> String {
     let lines = whole::lines(plan, status);
     if lines.is_empty() {
@@ -216,7 +215,8 @@ impl Call {
 }
 
 fn changed(applied: &Applied) -> Reply {
-    let text = taken(&applied.plan) + &whole::warnings(applied);
+    let Some(plan) = applied.whole() else { return Reply::error(MISMATCH.to_owned()) };
+    let text = taken(&plan) + &whole::warnings(applied);
     Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }
 
@@ -229,7 +229,7 @@ impl Voice for Call {
         status.as_str()
     }
 
-    /// The tool has no ids, and a place in the list is the model's own: the title must do.
+    /// The tool has no ids, and positions are the model's own, so it names items by title.
     fn point(&self, _item: &Item) -> Option<String> {
         None
     }

@@ -1,23 +1,23 @@
-//! Whether an answer ends by asking the user.
+//! Whether an agent's answer ends with a question to the user.
 //!
-//! Only its end counts: a question in the middle that the answer goes on from, or one inside code,
-//! asks nobody. It asks with a question mark, with a request that only the user can answer ("please
-//! confirm …", "let me know which …"), or with a question that ends in a colon above its options. What
-//! may stand behind that is what people put there: closing quotes and brackets, emphasis, an emoji, the
-//! options to choose from (in brackets, or below it), a block of code that it is about, or a short
-//! sentence that says that the agent waits or what else it could do. An offer of further help
-//! ("Anything else?") closes an answer and asks for nothing.
+//! Only the end of the answer counts. A question in the middle, or inside code, does not count.
+//! These count: a question mark, a request that only the user can answer ("please confirm …", "let
+//! me know which …"), and a question that ends with a colon above its options. After the question
+//! may follow: closing quotes and brackets, emphasis, an emoji, the options to choose from (in
+//! brackets or below), a block of code, or a short sentence that says that the agent waits or what
+//! else it could do. An offer of further help ("Anything else?") is not a question.
 
 use std::borrow::Cow;
 
-/// Marks that end a question, in any script.
+/// Question marks of all scripts.
 const MARKS: [char; 12] = ['?', '？', '؟', '⸮', '՞', '\u{37e}', '፧', '⁇', '⁈', '⁉', '❓', '❔'];
 
 /// Ends of polite questions that are written with a full stop.
 const ENDS: [&str; 4] = ["ますか。", "ですか。", "でしょうか。", "吗。"];
 
-/// How a sentence begins that only says that the agent waits for the answer to the one before it, or
-/// what else it could do. Apostrophes are straight and letters small here, and below.
+/// Beginnings of sentences that may follow a question: they say that the agent waits for the
+/// answer, or what else it could do. Here and below, apostrophes are straight and letters are lower
+/// case.
 const TRAILS: [&str; 19] = [
     "i'll wait",
     "i will wait",
@@ -40,7 +40,7 @@ const TRAILS: [&str; 19] = [
     "alternatively",
 ];
 
-/// How a sentence begins that asks without a question mark: it wants a word of the user's.
+/// Beginnings of sentences that ask the user without a question mark.
 const REQUESTS: [&str; 10] = [
     "please confirm",
     "please choose",
@@ -53,7 +53,7 @@ const REQUESTS: [&str; 10] = [
     "please answer",
     "please provide",
 ];
-/// How one begins that asks if it goes on with one of [`ASKED`].
+/// Beginnings of sentences that ask if they continue with one of [`ASKED`].
 const WANTS: [&str; 2] = ["let me know", "tell me"];
 const ASKED: [&str; 15] = [
     "which",
@@ -72,7 +72,7 @@ const ASKED: [&str; 15] = [
     "who you",
     "who should",
 ];
-/// How one begins that asks if it goes on with one of [`WORDS`].
+/// Beginnings of sentences that ask if they continue with one of [`WORDS`].
 const NEEDS: [&str; 6] = [
     "i need your",
     "i'll wait for your",
@@ -94,13 +94,14 @@ const WORDS: [&str; 10] = [
     "reply",
 ];
 
-/// With what a question begins, and what is in it that makes it one: "What I did:" is none.
+/// First words of a question above options, and words that it must contain: "What I did:" is no
+/// question.
 const QUESTIONS: [&str; 7] = ["which", "what", "how", "where", "when", "who", "whom"];
 const INVERTED: [&str; 7] =
     ["do you", "would you", "should i", "should we", "shall i", "shall we", "can i"];
 
-/// How an offer of further help begins, what it offers, and how it goes on, if it does. "Anything else
-/// that I should know?" is no offer.
+/// Beginnings of an offer of further help, what it offers, and how it may continue. "Anything else
+/// that I should know?" is not an offer.
 const OFFERS: [&str; 14] = [
     "",
     "is there",
@@ -131,7 +132,7 @@ const OFFERED: [&str; 10] = [
     "that you",
     "for you",
 ];
-/// Offers that are made in other words.
+/// Offers of help in other words.
 const OTHER_OFFERS: [&str; 6] = [
     "what else can i",
     "what else would you like",
@@ -141,30 +142,30 @@ const OTHER_OFFERS: [&str; 6] = [
     "does this help",
 ];
 
-/// Longest sentence that trails behind a question, and longest request, in bytes.
+/// Longest sentence after a question, and longest request, in bytes.
 const MOST_TRAILING: usize = 120;
 const MOST_REQUEST: usize = 400;
-/// Answers that may follow a question without brackets around them.
+/// Answers that may follow a question without brackets.
 const PLAIN_CHOICES: [&str; 4] = ["y/n", "n/y", "yes/no", "no/yes"];
-/// Longest choice in brackets, in characters, and most words of each thing to choose.
+/// Longest choice in brackets, in characters, and most words per option.
 const MOST_CHOICE: usize = 60;
 const MOST_CHOICE_WORDS: usize = 3;
-/// How much of the end is looked at, in bytes.
+/// How much of the end of the answer is read, in bytes.
 const MOST_END: usize = 8 * 1024;
 
-/// Whether the answer ends by asking the user.
+/// Whether the answer ends with a question to the user.
 pub fn asks_user(answer: &str) -> bool {
     let prose = without_code(answer);
     let lines: Vec<&str> = end(&prose).lines().map(str::trim).filter(|it| !it.is_empty()).collect();
     lines.split_last().is_some_and(|(last, before)| asks(last, before))
 }
 
-/// Whether a line at the end of others asks.
+/// Whether the last line asks, given the lines before it.
 fn asks(last: &str, before: &[&str]) -> bool {
     if is_question(last) {
         return true;
     }
-    // What trails behind a question does not take it back.
+    // A sentence such as "I'll wait." after the question is skipped.
     let (head, sentence) = last_sentence(last);
     if trails(&plain(sentence)) {
         return match (head, before.split_last()) {
@@ -173,16 +174,16 @@ fn asks(last: &str, before: &[&str]) -> bool {
             (head, _) => asks(head, before),
         };
     }
-    // The choice stands on a line of its own.
+    // The choice is on a line of its own.
     if before_choice(last).is_some_and(str::is_empty) {
         return before.last().is_some_and(|line| is_question(line));
     }
-    // The options to choose from stand below the question.
+    // The options are below the question.
     let question = before.iter().rfind(|line| !is_option(line));
     is_option(last) && question.is_some_and(|line| is_question(line) || is_question_above(line))
 }
 
-/// The text without fenced blocks of code; one that was never closed goes to the end.
+/// The text without fenced code blocks. A block that is never closed extends to the end.
 fn without_code(text: &str) -> Cow<'_, str> {
     if !text.contains("```") && !text.contains("~~~") {
         return Cow::Borrowed(text);
@@ -213,7 +214,7 @@ fn end(text: &str) -> &str {
     &text[from..]
 }
 
-/// Whether a line ends in a question, whatever ornament or choice stands behind it, or in a request.
+/// Whether a line ends with a question or a request, ignoring ornaments and choices after it.
 fn is_question(line: &str) -> bool {
     let question = if ends_in_mark(line) { Some(line) } else { before_choice(line) };
     let sentence = plain(last_sentence(question.unwrap_or(line)).1);
@@ -225,20 +226,21 @@ fn is_question(line: &str) -> bool {
 
 fn ends_in_mark(line: &str) -> bool {
     let bare = line.trim_end_matches(is_ornament);
-    // "Really?!" asks as well.
+    // "Really?!" is a question too.
     let bare = bare.trim_end_matches(['!', '！']);
     bare.ends_with(MARKS) || ENDS.iter().any(|end| bare.ends_with(end)) || asks_in_greek(bare)
 }
 
-/// Greek keyboards write the question mark as a semicolon, which behind a Greek word is nothing else.
+/// Greek keyboards write the question mark as a semicolon. After a Greek word it is always a
+/// question mark.
 fn asks_in_greek(bare: &str) -> bool {
     let before = bare.strip_suffix(';').map(|it| it.trim_end_matches(is_ornament));
     let last = before.and_then(|it| it.chars().next_back());
     last.is_some_and(|it| matches!(it, '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}'))
 }
 
-/// What stands before a choice like `(y/n)`, `[Y/n]`, `**(yes or no)**` or `y/n` at the end of a line;
-/// `None` if there is none.
+/// The text before a choice such as `(y/n)`, `[Y/n]`, `**(yes or no)**` or `y/n` at the end of a
+/// line; `None` if there is no choice.
 fn before_choice(line: &str) -> Option<&str> {
     let is_behind = |c: char| !is_closing(c) && (is_ornament(c) || matches!(c, '`' | '.' | ':'));
     let bare = line.trim_end_matches(is_behind);
@@ -258,12 +260,12 @@ fn before_choice(line: &str) -> Option<&str> {
     if behind.starts_with('`') {
         before = before.strip_suffix('`').unwrap_or(before);
     }
-    // With a backtick still open, all of it is code.
+    // If a backtick is still open, the choice is inside code.
     let is_code = before.matches('`').count() % 2 == 1;
     (!is_code).then(|| before.trim_end_matches(is_ornament))
 }
 
-/// The brackets that a text ends in: where they open, and what is inside.
+/// The brackets at the end of a text: where they open, and their content.
 fn opening(text: &str) -> Option<(usize, &str)> {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices().rev() {
@@ -280,7 +282,7 @@ fn opening(text: &str) -> Option<(usize, &str)> {
     None
 }
 
-/// Whether this is a few short things to choose from: `y/n`, `keep it or drop it`.
+/// Whether a text is a few short options: `y/n`, `keep it or drop it`.
 fn is_choice(text: &str) -> bool {
     if text.chars().nth(MOST_CHOICE).is_some() {
         return false;
@@ -302,14 +304,13 @@ fn is_closing(c: char) -> bool {
     matches!(c, ')' | ']' | '）')
 }
 
-/// What stands around a choice, or around each thing to choose.
+/// Characters around a choice, or around each option.
 fn is_around(c: char) -> bool {
     is_closing(c)
         || matches!(c, '(' | '[' | '（' | '"' | '\'' | '“' | '”' | '’' | '‘' | '*' | '_' | '`')
 }
 
-/// What may stand behind a question mark without taking the question back. A backtick may not: what
-/// it closes is code.
+/// Characters that may follow a question mark. A backtick may not: it closes code.
 fn is_ornament(c: char) -> bool {
     if MARKS.contains(&c) || matches!(c, '`' | '!' | '！' | '。') {
         return false;
@@ -321,17 +322,18 @@ fn is_ornament(c: char) -> bool {
         || is_emoji(c)
 }
 
-/// Emoji and what joins and colours them; no letter of any script is among these.
+/// Emoji with their joiners and modifiers. The ranges contain no letter of any script.
 fn is_emoji(c: char) -> bool {
     matches!(u32::from(c), 0x200d | 0x2190..=0x2bff | 0xfe00..=0xfe0f | 0x1f000..=0x1faff)
 }
 
-/// A line cut before its last sentence. Marks and ornament at the end of either are left out of the
-/// sentence; what stands before it keeps its own.
+/// Splits a line before its last sentence. The sentence has no marks or ornaments at its end; the
+/// part before keeps its own.
 fn last_sentence(line: &str) -> (&str, &str) {
     let is_end = |c: char| MARKS.contains(&c) || matches!(c, '.' | '!' | '！' | '。' | '…');
     let bare = line.trim_end_matches(|c: char| is_ornament(c) || is_end(c) || c == ':');
-    // A point inside a word or a number ends nothing; marks of other scripts need no space behind them.
+    // A full stop inside a word or number ends no sentence. Marks of other scripts need no space
+    // after them.
     let mut after = None;
     for (at, c) in bare.char_indices().rev() {
         if is_end(c) && (!c.is_ascii() || after.is_some_and(is_ornament)) {
@@ -343,13 +345,13 @@ fn last_sentence(line: &str) -> (&str, &str) {
     ("", bare.trim_start_matches(is_ornament))
 }
 
-/// A sentence as the lists above have them. What is too long to be one of those is cut.
+/// A sentence in the form of the lists above. A sentence that is too long for them is cut.
 fn plain(sentence: &str) -> String {
     let sentence = sentence.get(..MOST_REQUEST + 1).unwrap_or(sentence);
     sentence.to_lowercase().replace('’', "'")
 }
 
-/// What follows one of these beginnings, as far as that ends with a word.
+/// What follows one of these beginnings, if the beginning ends at a word boundary.
 fn after<'a>(text: &'a str, beginnings: &[&str]) -> Option<&'a str> {
     beginnings.iter().find_map(|beginning| {
         let rest = text.strip_prefix(beginning)?;
@@ -358,8 +360,8 @@ fn after<'a>(text: &'a str, beginnings: &[&str]) -> Option<&'a str> {
     })
 }
 
-/// "Shall I go on? I'll wait.": a short sentence that only says that the agent waits for the answer,
-/// what else it could do, or offers more.
+/// Whether a short sentence may follow a question: "Shall I go on? I'll wait." It says that the
+/// agent waits or what else it could do, or offers help.
 fn trails(sentence: &str) -> bool {
     let is_one = TRAILS.iter().any(|words| sentence.starts_with(words)) || offers_more(sentence);
     sentence.len() <= MOST_TRAILING && is_one
@@ -376,7 +378,7 @@ fn is_request(sentence: &str) -> bool {
         || after(sentence, &NEEDS).is_some_and(|rest| after(rest, &WORDS).is_some())
 }
 
-/// "Is there anything else I can help you with": closes an answer, and waits for nothing.
+/// "Is there anything else I can help you with": an offer of help, not a question.
 fn offers_more(sentence: &str) -> bool {
     let offer = OFFERS.iter().find_map(|how| {
         let rest = after(sentence, &[how])?;
@@ -386,7 +388,7 @@ fn offers_more(sentence: &str) -> bool {
     offer.is_some_and(is_offered) || after(sentence, &OTHER_OFFERS).is_some()
 }
 
-/// "Which do you prefer:" above the options to choose from.
+/// "Which do you prefer:" above the options.
 fn is_question_above(line: &str) -> bool {
     if !line.trim_end_matches(is_ornament).ends_with([':', '：']) {
         return false;

@@ -1,9 +1,9 @@
-//! Claude Code's hooks: the JSON on stdin made into an [`Event`], an [`Answer`] made into JSON with
-//! no key that Claude Code does not know for that event.
+//! Claude Code's hooks: JSON on stdin to an [`Event`], an [`Answer`] to JSON with only the keys
+//! that Claude Code knows for that event.
 //!
-//! State is taken from results. A call may be refused, rewritten or never answered; where a result
-//! does not carry the new values (`TaskUpdate`), they are taken from the call once the result says
-//! that it succeeded. Nothing here fails: what is not understood is no event.
+//! State is taken from results, because a call may be refused, rewritten or never answered. A
+//! result of `TaskUpdate` does not contain the new values; they are taken from the call once the
+//! result reports success. Reading never fails: unknown input is no event.
 
 use punchlist_model::item::RESERVED;
 use punchlist_model::json_text::replace_lone_surrogates;
@@ -17,15 +17,15 @@ use super::fields::{
 use super::say::{Voice, context, say};
 use super::{Answer, Called, Event, Source, Stop, Task, Version, What, Write, asks_user, fields};
 
-/// What the tools of our MCP server are called, up to their own names.
+/// The prefix that Claude Code puts before the tools of Punchlist's MCP server.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
 
-/// What `TaskUpdate` says of a task that is not there.
+/// The error of `TaskUpdate` for a task that does not exist.
 const NOT_FOUND: &str = "Task not found";
 
-/// The event that these bytes tell of; `None` if they tell of none that concerns us.
+/// The event in these bytes; `None` if there is none that Punchlist uses.
 ///
-/// `event` names it where the caller knows better than the bytes, in any case.
+/// `event` overrides the name of the event in the bytes. Case does not matter.
 pub fn read(bytes: &[u8], event: Option<&str>) -> Option<Event> {
     fields::read(bytes, event, what)
 }
@@ -45,21 +45,22 @@ fn what(named: &str, fields: &Fields) -> Option<What> {
         "taskcompleted" => What::Completing(announced(fields)?),
         "stop" => What::Stop(stop(fields)),
         "subagentstart" => What::SubBegins,
-        // Others that run, itself among them, wake the agent when they end and not the sub-agent.
+        // Other background work, the sub-agent included, wakes the agent when it ends, not the
+        // sub-agent.
         "subagentstop" => What::SubStop(Stop { background: false, ..stop(fields) }),
         "punchlistdoctor" => What::Doctor,
         _ => return None,
     })
 }
 
-/// Whether a prompt is no word of the user's: background work that ended wakes the agent in this
-/// form. It must not begin a new count of refusals, or an agent could have as many as it likes by
-/// starting background work.
+/// Whether a prompt does not come from the user: when background work ends, Claude Code wakes the
+/// agent with a prompt in this form. Such a prompt must not reset the count of refusals, or an
+/// agent could reset it at will by starting background work.
 fn is_wake_up(fields: &Fields) -> bool {
     text(fields, "prompt").is_some_and(|it| it.trim_start().starts_with("<task-notification>"))
 }
 
-/// A fork has a session id and an empty list of its own: it begins as a new session does.
+/// A fork has its own session id and an empty list, so it counts as a new session.
 fn source(fields: &Fields) -> Source {
     match text(fields, "source") {
         Some("resume") => Source::Resume,
@@ -69,7 +70,7 @@ fn source(fields: &Fields) -> Source {
     }
 }
 
-/// What a tool came to; `None` if it changed and showed nothing.
+/// What a tool call did to the list; `None` if it neither changed nor showed it.
 fn written(fields: &Fields) -> Option<Write> {
     let none = Fields::new();
     let call = object(fields, "tool_input").unwrap_or(&none);
@@ -79,7 +80,7 @@ fn written(fields: &Fields) -> Option<Write> {
         "TaskCreate" => {
             let made = object(result, "task")?;
             let task = Task { id: id(made, "id")?, ..task_of(call) };
-            // A hook may have rewritten the call; the result has what came of it.
+            // A hook may have rewritten the call, so the values come from the result.
             Some(Write::Created(match masked(made, "subject") {
                 Some(subject) => Task { subject: Some(subject), ..task },
                 None => task,
@@ -101,8 +102,8 @@ fn written(fields: &Fields) -> Option<Write> {
     }
 }
 
-/// The list as the result has it. A result without one comes from a tool that succeeded, so that
-/// the call tells then; its list may be JSON in a string.
+/// The list in the result. If a successful result has no list, the list comes from the call, where
+/// it may be JSON in a string.
 fn list(call: &Fields, result: &Fields) -> Option<Vec<ListEntry>> {
     if let Some(list) = result.get("newTodos").and_then(|it| entries(it, entry)) {
         return Some(list);
@@ -128,8 +129,8 @@ fn entry(todo: &Fields) -> ListEntry {
 
 fn updated(call: &Fields, result: &Fields) -> Option<Write> {
     let id = id(result, "taskId").or_else(|| id(call, "taskId"))?;
-    // `success: false` is how a task that is not there and a completion that a hook refused are
-    // told: nothing has changed.
+    // `success: false` reports a task that does not exist, or a completion that a hook refused. In
+    // both cases nothing has changed.
     if result.get("success").and_then(Value::as_bool) != Some(true) {
         return (text(result, "error") == Some(NOT_FOUND)).then_some(Write::Absent(id));
     }
@@ -142,10 +143,10 @@ fn updated(call: &Fields, result: &Fields) -> Option<Write> {
     Some(Write::Updated(Task { id, status, ..task_of(call) }))
 }
 
-/// The fields of a task that a call or a file has.
+/// The fields of a task, from a call or a file.
 fn task_of(fields: &Fields) -> Task {
     let mut metadata = object(fields, "metadata").cloned().unwrap_or_default();
-    // What a run keeps of its plan file is not an agent's to write.
+    // Only a run may write the metadata key of plan files.
     metadata.remove(RESERVED);
     let both = |one: &str, other: &str| {
         let mut all = ids(fields, one);
@@ -171,7 +172,7 @@ fn seen(fields: &Fields) -> Option<Task> {
     Some(Task { id: id(fields, "id")?, ..task_of(fields) })
 }
 
-/// A task as the agent keeps it in a file of its own.
+/// A task from the agent's own task file.
 pub fn task_file(bytes: &[u8]) -> Option<Task> {
     let fields = fields::parse(bytes)?;
     seen(&fields)
@@ -192,7 +193,7 @@ fn calls(fields: &Fields) -> Vec<Called> {
         let call = call.as_object()?;
         let tool = text(call, "tool_name")?;
         let answer = call.get("tool_response").and_then(answered);
-        // Such a call has no event of its own.
+        // A call of a missing tool has no event of its own.
         let missing = text(call, "tool_response")
             .is_some_and(|it| it.contains("No such tool available") && it.contains(tool));
         Some(Called { missing, ..called(tool, MCP_PREFIX, answer.as_ref()) })
@@ -209,8 +210,8 @@ fn stop(fields: &Fields) -> Stop {
     }
 }
 
-/// What runs in the background, ends by itself and wakes the agent then, by the names that the program
-/// gives to hooks and by those that it has inside, which it falls back to.
+/// Types of background work that ends by itself and then wakes the agent. Hooks get a public name,
+/// or the internal name as a fallback; both are listed.
 const WAKING: [&str; 10] = [
     "subagent",
     "workflow",
@@ -224,9 +225,9 @@ const WAKING: [&str; 10] = [
     "mcp_task",
 ];
 
-/// Whether a background task still runs and its end will wake the agent. Whatever else there is does
-/// not count, for it would switch the gate off: a shell or a monitor may run for ever, as a development
-/// server does, and housekeeping such as a memory that is saved wakes nobody.
+/// Whether a background task still runs and its end will wake the agent. Other tasks must not
+/// count, because they would switch the gate off: a shell or monitor, such as a development server,
+/// may run forever, and internal tasks such as saving memory wake nobody.
 fn wakes(task: &Fields) -> bool {
     const OVER: [&str; 7] =
         ["completed", "failed", "killed", "stopped", "cancelled", "canceled", "error"];
@@ -234,18 +235,18 @@ fn wakes(task: &Fields) -> bool {
     text(task, "type").is_some_and(|kind| WAKING.contains(&kind)) && !over
 }
 
-/// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
-/// such answer.
+/// The JSON of an answer, on one line; `None` if the answer is empty or the event does not accept
+/// it.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let refuses = |it: &What| matches!(it, What::Stop(_) | What::SubStop(_) | What::Completing(_));
     say(answer, to, &Voice { name, refuses, no: "block" })
 }
 
-/// The oldest version that goes on for what a hook says as context when it wants to stop. It reads that
-/// once; newer ones read a `block` twice, and the command of the hook with it.
+/// The oldest version that continues the turn when a stop hook returns context. It shows the
+/// context once. Newer versions show a `block` twice, together with the hook's command.
 const CONTEXT_AT_STOP: Version = Version(2, 1, 197);
 
-/// The same for a version of Claude Code, if it is known which one asks.
+/// Like [`write()`], for a version of Claude Code, if the version is known.
 pub fn write_for(answer: &Answer, to: &What, version: Option<Version>) -> Option<String> {
     let reads_context = version.is_some_and(|it| it >= CONTEXT_AT_STOP);
     match (answer, to) {
@@ -256,7 +257,7 @@ pub fn write_for(answer: &Answer, to: &What, version: Option<Version>) -> Option
     }
 }
 
-/// What Claude Code calls an event.
+/// Claude Code's name of an event.
 pub fn name(what: &What) -> &'static str {
     match what {
         What::Begins(_) => "SessionStart",

@@ -1,9 +1,8 @@
-//! Codex CLI's hooks: the JSON on stdin made into an [`Event`], an [`Answer`] made into JSON.
+//! Codex CLI's hooks: JSON on stdin to an [`Event`], an [`Answer`] to JSON.
 //!
-//! Codex reads an answer strictly: one key that it does not know, and the whole answer is void, a
-//! refusal included. So what is written here is the least that says it. There is no event for a
-//! model turn; a tool that was called stands for one. Nothing here fails: what is not understood is
-//! no event.
+//! Codex rejects a whole answer, also a refusal, if it contains one unknown key. So answers contain
+//! only the keys that are needed. Codex has no event for a model turn, so a tool call counts as
+//! one. Reading never fails: unknown input is no event.
 
 use punchlist_model::{ListEntry, Status};
 use serde_json::Value;
@@ -12,16 +11,16 @@ use super::fields::{Fields, answered, called, entries, flag, masked, object, sta
 use super::say::{Voice, say};
 use super::{Answer, Event, Source, Stop, What, Write, asks_user, fields};
 
-/// What the tools of our MCP server are called, up to their own names.
+/// The prefix that Codex puts before the tools of Punchlist's MCP server.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
 
-/// What Codex's own tool answers when it has taken a list. A call that it refuses has no event, but
-/// another hook may have put other words into its mouth.
+/// The result of Codex's own tool when it accepted a list. A refused call has no event, but another
+/// hook may have replaced the result.
 const TAKEN: &str = "Plan updated";
 
-/// The event that these bytes tell of; `None` if they tell of none that concerns us.
+/// The event in these bytes; `None` if there is none that Punchlist uses.
 ///
-/// `event` names it where the caller knows better than the bytes, in any case.
+/// `event` overrides the name of the event in the bytes. Case does not matter.
 pub fn read(bytes: &[u8], event: Option<&str>) -> Option<Event> {
     fields::read(bytes, event, what)
 }
@@ -50,7 +49,7 @@ fn used(fields: &Fields) -> Option<What> {
     let tool = text(fields, "tool_name")?;
     let result = fields.get("tool_response");
     if tool == "update_plan" {
-        // Code that runs tools gets an empty object where a model gets the words.
+        // A tool that is called from code returns an empty object instead of the text.
         let taken = match result? {
             Value::String(said) => said.trim_start().starts_with(TAKEN),
             Value::Object(fields) => fields.is_empty(),
@@ -81,14 +80,14 @@ fn stop(fields: &Fields) -> Stop {
     }
 }
 
-/// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
-/// such answer.
+/// The JSON of an answer, on one line; `None` if the answer is empty or the event does not accept
+/// it.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let refuses = |it: &What| matches!(it, What::Stop(_) | What::SubStop(_));
     say(answer, to, &Voice { name, refuses, no: "block" })
 }
 
-/// What Codex calls an event; of those that it does not have, what they would come with.
+/// Codex's name of an event. For an event that Codex lacks, the event that it is derived from.
 pub fn name(what: &What) -> &'static str {
     match what {
         What::Begins(_) => "SessionStart",

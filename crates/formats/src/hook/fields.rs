@@ -1,7 +1,7 @@
-//! What the hooks of all agents have in common: reading fields of their JSON, and writing answers.
+//! What the hooks of all agents have in common: reading JSON fields and writing answers.
 //!
-//! Nothing here knows an agent. Texts are masked where they are read, ids are believed only if they
-//! look like some.
+//! Nothing here depends on an agent. Secrets in texts are masked here, and ids are accepted only if
+//! they have the form of an id.
 
 use punchlist_model::json::cut_deep;
 use punchlist_model::json_text::replace_lone_surrogates;
@@ -11,17 +11,16 @@ use serde_json::{Map, Value};
 use super::{Called, Event, What};
 use crate::text::{mask, one_line, truncate};
 
-/// Longest id that is believed to be one, in bytes.
+/// Longest accepted id, in bytes.
 const MOST_ID: usize = 200;
-/// Most entries of a list that are looked at.
+/// Most entries of a list that are read.
 pub(super) const MOST_ENTRIES: usize = 10_000;
 
 pub(super) type Fields = Map<String, Value>;
 
-/// The event that these bytes tell of. `what` finds out which, by its name without anything but
-/// letters, in lower case.
+/// Reads an event. `what` gets its name, reduced to letters in lower case, and reads the rest.
 ///
-/// `event` names it where the caller knows better than the bytes, in any case.
+/// `event` overrides the name of the event in the bytes. Case does not matter.
 pub(super) fn read(
     bytes: &[u8],
     event: Option<&str>,
@@ -47,26 +46,26 @@ pub(super) fn read(
     })
 }
 
-/// Most columns of a title that is made from what the user said.
+/// Most columns of a title that is made from a prompt.
 const MOST_TITLE: usize = 60;
 
-/// What the user said, as a title: its first line, shortened. A command to the program, and what a
-/// program says in the user's place, is none.
+/// The first line of a prompt, shortened, as a title. `None` for a slash command, and for a prompt
+/// that a program wrote.
 fn title(prompt: &str) -> Option<String> {
     let line = prompt.lines().map(str::trim).find(|it| !it.is_empty())?;
     let line = &line[..line.char_indices().nth(20 * MOST_TITLE).map_or(line.len(), |it| it.0)];
-    let said = mask(line);
-    let said = one_line(&said);
-    let is_said = !said.trim().is_empty() && !said.starts_with(['/', '<', '!']);
-    is_said.then(|| truncate(said.trim(), MOST_TITLE).into_owned())
+    let text_line = mask(line);
+    let text_line = one_line(&text_line);
+    let is_prompt = !text_line.trim().is_empty() && !text_line.starts_with(['/', '<', '!']);
+    is_prompt.then(|| truncate(text_line.trim(), MOST_TITLE).into_owned())
 }
 
-/// How deep a call of a tool may be nested that is looked at. What is below is cut out: the rest of the call
-/// happened all the same, and what is still too deep for a plan is left out there, with a mark.
+/// How deep a tool call may be nested. Deeper values are removed, because the rest of the call has
+/// happened anyway. Values that are still too deep for a plan are dropped later, with a mark.
 const DEEPEST: usize = 64;
 
-/// The JSON that an agent wrote. Half a character in some text must not cost the whole event, nor may a byte
-/// that belongs to none.
+/// Parses an agent's JSON. Lone surrogates and invalid UTF-8 are replaced, so that they do not lose
+/// the whole event.
 pub(super) fn parse(bytes: &[u8]) -> Option<Fields> {
     let text = String::from_utf8_lossy(bytes);
     let json = replace_lone_surrogates(text.as_bytes());
@@ -86,7 +85,7 @@ pub(super) fn flag(fields: &Fields, name: &str) -> bool {
     fields.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-/// An id: not empty, of sensible length, nothing in it that no id has.
+/// An id: not empty, not too long, without characters that no id has.
 pub(super) fn id(fields: &Fields, name: &str) -> Option<String> {
     plain_id(fields.get(name)?.as_str()?)
 }
@@ -110,7 +109,7 @@ pub(super) fn status(fields: &Fields, name: &str) -> Option<Status> {
     text(fields, name)?.parse().ok()
 }
 
-/// Secrets in strings anywhere in a value. `serde_json` bounds how deep values nest.
+/// Masks secrets in all strings of a value. `serde_json` bounds the nesting.
 pub(super) fn masked_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(mask(&text).into_owned()),
@@ -120,7 +119,7 @@ pub(super) fn masked_value(value: Value) -> Value {
     }
 }
 
-/// The entries of a whole list, each as `entry` reads it.
+/// The entries of a whole list, each read by `entry`.
 pub(super) fn entries(
     list: &Value,
     entry: impl Fn(&Fields) -> ListEntry,
@@ -129,7 +128,7 @@ pub(super) fn entries(
     Some(list.filter_map(Value::as_object).map(entry).collect())
 }
 
-/// A tool that was called, with what it answered if it is one of ours.
+/// A tool call, with the items of its result if it is a tool of Punchlist.
 pub(super) fn called(tool: &str, prefix: &str, answer: Option<&Value>) -> Called {
     let ours = tool.strip_prefix(prefix);
     let took = match (ours, answer) {
@@ -139,8 +138,8 @@ pub(super) fn called(tool: &str, prefix: &str, answer: Option<&Value>) -> Called
     Called { tool: tool.to_owned(), ours: ours.map(str::to_owned), missing: false, took }
 }
 
-/// The items that a tool of ours made or began, by what it answered. An answer that is none of ours
-/// is a refusal.
+/// The items that a call of a Punchlist tool created or started, from its result. A result in
+/// another form is a refusal.
 fn took(tool: &str, answer: &Value) -> Vec<ItemId> {
     let item = |it: &Value| it["id"].as_str()?.parse().ok();
     match tool {
@@ -154,8 +153,8 @@ fn took(tool: &str, answer: &Value) -> Vec<ItemId> {
     }
 }
 
-/// What a tool of ours answered, out of the wrappings that clients put around it: the structured
-/// result itself, JSON in a string, or blocks of text of which one is that.
+/// The result of a Punchlist tool without the wrapping of the client: the structured result, JSON
+/// in a string, or blocks of text of which one is the JSON.
 pub(super) fn answered(result: &Value) -> Option<Value> {
     match result {
         Value::String(text) => {

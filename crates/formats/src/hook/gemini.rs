@@ -1,9 +1,9 @@
-//! Gemini CLI's hooks: the JSON on stdin made into an [`Event`], an [`Answer`] made into JSON.
+//! Gemini CLI's hooks: JSON on stdin to an [`Event`], an [`Answer`] to JSON.
 //!
-//! State is taken from results: a tool that failed has an `error` in its response and changed
-//! nothing. The ids of tracker tasks stand only in the text of a result, which is read for them.
-//! There is no event for a model turn; a tool that was called stands for one. Nothing here fails:
-//! what is not understood is no event.
+//! State is taken from results: the response of a failed tool has an `error`, and nothing has
+//! changed. The ids of tracker tasks are only in the text of a result, so the text is parsed.
+//! Gemini CLI has no event for a model turn, so a tool call counts as one. Reading never fails:
+//! unknown input is no event.
 
 use punchlist_model::{ListEntry, Status};
 use serde_json::Value;
@@ -16,12 +16,12 @@ use super::{Answer, Event, Source, Stop, Task, What, Write, asks_user, fields};
 use crate::prompt::is_refusal;
 use crate::text::mask;
 
-/// What the tools of our MCP server are called, up to their own names.
+/// The prefix that Gemini CLI puts before the tools of Punchlist's MCP server.
 pub const MCP_PREFIX: &str = "mcp_punchlist_";
 
-/// The event that these bytes tell of; `None` if they tell of none that concerns us.
+/// The event in these bytes; `None` if there is none that Punchlist uses.
 ///
-/// `event` names it where the caller knows better than the bytes, in any case.
+/// `event` overrides the name of the event in the bytes. Case does not matter.
 pub fn read(bytes: &[u8], event: Option<&str>) -> Option<Event> {
     fields::read(bytes, event, what)
 }
@@ -34,12 +34,13 @@ fn what(named: &str, fields: &Fields) -> Option<What> {
             Some(_) | None => Source::Startup,
         }),
         "sessionend" => What::Ends,
-        // A refused stop goes to the model as a prompt of its own. It must not begin a new count.
+        // Gemini CLI sends a refused stop to the model as a prompt. It must not reset the count of
+        // refusals.
         "beforeagent" if text(fields, "prompt").is_some_and(is_refusal) => return None,
         "beforeagent" => What::Prompt,
         "aftertool" => used(fields)?,
         "afteragent" => What::Stop(Stop {
-            // All texts of the turn in order: the end is what counts.
+            // The field contains all texts of the turn in order. Only the end counts.
             asks: text(fields, "prompt_response").is_some_and(asks_user),
             background: false,
             again: flag(fields, "stop_hook_active"),
@@ -59,7 +60,7 @@ fn used(fields: &Fields) -> Option<What> {
         if let Some(write) = written(tool, call, result) {
             return Some(What::Wrote(write));
         }
-        if let Some(planning) = planning(tool, &said(result)) {
+        if let Some(planning) = planning(tool, &result_text(result)) {
             return Some(What::Planning(planning));
         }
     }
@@ -67,9 +68,9 @@ fn used(fields: &Fields) -> Option<What> {
     Some(What::Turn(vec![called(tool, MCP_PREFIX, answer.as_ref())]))
 }
 
-/// What a tool of the agent's own lists came to; `None` if it is none, or changed and showed nothing.
+/// What a call of the agent's own list tools did; `None` if it neither changed nor showed the list.
 fn written(tool: &str, call: &Fields, result: &Fields) -> Option<Write> {
-    let said = said(result);
+    let result_text = result_text(result);
     match tool {
         "write_todos" => {
             let shown = result.get("returnDisplay").and_then(|it| it.get("todos"));
@@ -77,35 +78,35 @@ fn written(tool: &str, call: &Fields, result: &Fields) -> Option<Write> {
             Some(Write::List(entries(list, entry)?))
         }
         "tracker_create_task" => {
-            let (id, _) = said.strip_prefix("Created task ")?.split_once(':')?;
+            let (id, _) = result_text.strip_prefix("Created task ")?.split_once(':')?;
             Some(Write::Created(Task { id: plain_id(id)?, ..task_of(call) }))
         }
         "tracker_update_task" => {
-            let (id, rest) = said.strip_prefix("Updated task ")?.split_once('.')?;
+            let (id, rest) = result_text.strip_prefix("Updated task ")?.split_once('.')?;
             let mut task = Task { id: plain_id(id)?, ..task_of(call) };
-            // The result tells where it stands, whether or not the call said so.
+            // The result contains the new status, whether or not the call set it.
             if let Some((_, word)) = rest.split_once("Status: ") {
                 (task.status, task.waits) = stands(word.trim().trim_end_matches('.'));
             }
             Some(Write::Updated(task))
         }
         "tracker_add_dependency" => {
-            let (id, blocker) = said.strip_prefix("Linked ")?.split_once(" -> ")?;
+            let (id, blocker) = result_text.strip_prefix("Linked ")?.split_once(" -> ")?;
             let blocker = plain_id(blocker.trim_end_matches('.'))?;
             let blocked_by = vec![blocker];
             Some(Write::Updated(Task { id: plain_id(id)?, blocked_by, ..Task::default() }))
         }
-        "tracker_get_task" => Some(Write::Seen(vec![task_file(said.as_bytes())?])),
+        "tracker_get_task" => Some(Write::Seen(vec![task_file(result_text.as_bytes())?])),
         "tracker_list_tasks" => {
-            let lines = said.lines().take(MOST_ENTRIES);
+            let lines = result_text.lines().take(MOST_ENTRIES);
             Some(Write::Seen(lines.filter_map(listed).collect()))
         }
         _ => None,
     }
 }
 
-/// What the model was told, as text.
-fn said(result: &Fields) -> String {
+/// The text of a result that the model was given.
+fn result_text(result: &Fields) -> String {
     match result.get("llmContent") {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
@@ -117,13 +118,12 @@ fn said(result: &Fields) -> String {
     }
 }
 
-/// Whether the agent went into plan mode or out of it. Asking for it is not enough: the user may
-/// say no.
-fn planning(tool: &str, said: &str) -> Option<bool> {
+/// Whether the agent entered or left plan mode. A call is not enough, because the user may refuse.
+fn planning(tool: &str, result_text: &str) -> Option<bool> {
     const LEFT: [&str; 2] = ["Plan approved", "User has manually exited Plan Mode"];
     match tool {
-        "enter_plan_mode" if said.starts_with("Switching to Plan mode") => Some(true),
-        "exit_plan_mode" if LEFT.iter().any(|it| said.starts_with(it)) => Some(false),
+        "enter_plan_mode" if result_text.starts_with("Switching to Plan mode") => Some(true),
+        "exit_plan_mode" if LEFT.iter().any(|it| result_text.starts_with(it)) => Some(false),
         _ => None,
     }
 }
@@ -137,14 +137,15 @@ fn entry(todo: &Fields) -> ListEntry {
         status: status.unwrap_or(Status::Pending),
         waiting_on: match waits {
             Some(true) => Some(ListEntry::BLOCKED.to_owned()),
-            // What is pending does not wait, or it would be called blocked.
+            // A pending item does not wait; otherwise it would be `blocked`.
             Some(false) => Some(String::new()),
             None => None,
         },
     }
 }
 
-/// A status by the words of both kinds of list, and whether it says that somebody is waited for.
+/// A status by the words of `write_todos` and of the tracker, and whether it says that the item
+/// waits.
 fn stands(word: &str) -> (Option<Status>, Option<bool>) {
     match word {
         "pending" | "open" => (Some(Status::Pending), Some(false)),
@@ -156,7 +157,7 @@ fn stands(word: &str) -> (Option<Status>, Option<bool>) {
     }
 }
 
-/// The fields of a task that a call or a file has.
+/// The fields of a task, from a call or a file.
 fn task_of(fields: &Fields) -> Task {
     let (status, waits) = stands(text(fields, "status").unwrap_or_default());
     Task {
@@ -170,13 +171,13 @@ fn task_of(fields: &Fields) -> Task {
     }
 }
 
-/// A task as the agent keeps it in a file of its own.
+/// A task from the agent's own task file.
 pub fn task_file(bytes: &[u8]) -> Option<Task> {
     let fields = fields::parse(bytes)?;
     Some(Task { id: id(&fields, "id")?, ..task_of(&fields) })
 }
 
-/// A line of the list: `- [10e943] Write code (closed)`.
+/// A line of the tracker's list: `- [10e943] Write code (closed)`.
 fn listed(line: &str) -> Option<Task> {
     let (id, rest) = line.trim().strip_prefix("- [")?.split_once("] ")?;
     let (title, word) = rest.rsplit_once(" (")?;
@@ -185,8 +186,8 @@ fn listed(line: &str) -> Option<Task> {
     Some(Task { id: plain_id(id)?, subject, status, waits, ..Task::default() })
 }
 
-/// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
-/// such answer.
+/// The JSON of an answer, on one line; `None` if the answer is empty or the event does not accept
+/// it.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let voice = Voice { name, refuses: |it| matches!(it, What::Stop(_)), no: "deny" };
     match answer {
@@ -195,9 +196,9 @@ pub fn write(answer: &Answer, to: &What) -> Option<String> {
     }
 }
 
-/// A text without the tags that stand at the beginning and the end of its lines: Gemini CLI has a tag
-/// of its own for what hooks say, and shows the model others as `&lt;reminder&gt;`. What is in progress
-/// is marked as in its own lists, because `[>]` would be shown as `[&gt;]`.
+/// A text without the tags at the beginning and end of its lines. Gemini CLI puts its own tag
+/// around texts of hooks, and escapes other tags to `&lt;reminder&gt;`. It would also escape `[>]`
+/// to `[&gt;]`, so an item in progress is marked as in its own lists.
 fn plain(text: &str) -> String {
     let bare = |line: &str| {
         let inner = line.strip_prefix("<reminder>").unwrap_or(line);
@@ -209,7 +210,7 @@ fn plain(text: &str) -> String {
     text.lines().filter_map(bare).collect::<Vec<_>>().join("\n")
 }
 
-/// What Gemini CLI calls an event; of those that it does not have, what they would come with.
+/// Gemini CLI's name of an event. For an event that it lacks, the event that it is derived from.
 pub fn name(what: &What) -> &'static str {
     match what {
         What::Begins(_) => "SessionStart",

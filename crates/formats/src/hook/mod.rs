@@ -1,8 +1,8 @@
-//! What agents tell their hooks, and what a hook may answer, as data of ours.
+//! The hook events of agents, and the answers to them, as types of Punchlist.
 //!
-//! One file per agent turns its JSON into an [`Event`] and an [`Answer`] into its JSON. Nothing here
-//! is ever an error that could hold an agent up: what is not understood is no event, and an answer
-//! that an event does not take is not written.
+//! One file per agent converts its JSON to an [`Event`] and an [`Answer`] to its JSON. Nothing here
+//! returns an error, because an error could block the agent: unknown input is no event, and an
+//! answer that an event does not accept is not written.
 
 mod asks;
 pub mod claude;
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 pub use asks::asks_user;
 pub use version::Version;
 
-/// An agent whose hooks are understood.
+/// An agent whose hooks Punchlist can read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Agent {
     /// Claude Code.
@@ -32,10 +32,10 @@ pub enum Agent {
 }
 
 impl Agent {
-    /// All of them.
+    /// All agents.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
 
-    /// What it is called in commands and in the store.
+    /// The agent's name in commands and in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -44,7 +44,7 @@ impl Agent {
         }
     }
 
-    /// What it calls itself.
+    /// The agent's full name.
     pub fn title(self) -> &'static str {
         match self {
             Self::Claude => "Claude Code",
@@ -53,14 +53,14 @@ impl Agent {
         }
     }
 
-    /// The agent with that name, in any case.
+    /// The agent with this name, in any case.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str().eq_ignore_ascii_case(name))
     }
 
-    /// The event that these bytes tell of; `None` if they tell of none that concerns us.
+    /// The event in these bytes; `None` if there is none that Punchlist uses.
     ///
-    /// `event` names it where the caller knows better than the bytes, in any case.
+    /// `event` overrides the name of the event in the bytes. Case does not matter.
     pub fn read(self, bytes: &[u8], event: Option<&str>) -> Option<Event> {
         match self {
             Self::Claude => claude::read(bytes, event),
@@ -69,8 +69,8 @@ impl Agent {
         }
     }
 
-    /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes
-    /// no such answer. `version` is that of the program that asks, where it is known.
+    /// The JSON of an answer, on one line; `None` if the answer is empty or the event does not
+    /// accept it. `version` is the version of the agent, if it is known.
     pub fn write(self, answer: &Answer, to: &What, version: Option<Version>) -> Option<String> {
         match self {
             Self::Claude => claude::write_for(answer, to, version),
@@ -79,7 +79,7 @@ impl Agent {
         }
     }
 
-    /// What it calls an event.
+    /// The agent's name of an event.
     pub fn event(self, what: &What) -> &'static str {
         match self {
             Self::Claude => claude::name(what),
@@ -89,47 +89,47 @@ impl Agent {
     }
 }
 
-/// Something that happened in an agent's session.
+/// An event in an agent's session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
     /// The id that the agent gave its session; empty only for [`What::Doctor`].
     pub session: String,
     /// The directory that the session works in.
     pub directory: String,
-    /// The file that the agent keeps the conversation in; empty where it told none.
+    /// The file in which the agent stores the conversation; empty if the agent did not name it.
     pub transcript: String,
-    /// The sub-agent that it happened in.
+    /// The sub-agent in which the event happened.
     pub sub_agent: Option<String>,
-    /// The agent may only plan.
+    /// The agent is in plan mode.
     pub plan_mode: bool,
-    /// What the user said, in a line that can be a title; only of [`What::Prompt`].
+    /// The user's prompt as one line that can be a title; only for [`What::Prompt`].
     pub prompt: Option<String>,
     /// What happened.
     pub what: What,
 }
 
-/// What happened. Texts are as they will be stored: known shapes of secrets are masked.
+/// What happened. Secrets in texts are already masked.
 #[derive(Clone, PartialEq, Debug)]
 pub enum What {
-    /// The session begins, or its context begins anew.
+    /// The session begins, or its context is rebuilt.
     Begins(Source),
     /// The session ends.
     Ends,
-    /// The user said something.
+    /// The user sent a prompt.
     Prompt,
-    /// The conversation was compacted, at an event that takes no answer.
+    /// The conversation was compacted. This event accepts no answer.
     Compacted,
-    /// A tool of the agent's own list has answered.
+    /// A call of the agent's own list tools has returned.
     Wrote(Write),
-    /// A task was refused after it had been announced.
+    /// A task that was announced was refused.
     NotCreated(Task),
-    /// A task is being created; the tool has not answered yet.
+    /// A task is being created; the tool has not returned yet.
     Creating(Task),
     /// A task is about to be completed.
     Completing(Task),
-    /// A model turn is over, with these tools called.
+    /// A model turn is over, with these tool calls.
     Turn(Vec<Called>),
-    /// From now on the agent may only plan, or may do more again.
+    /// The agent entered (`true`) or left (`false`) plan mode.
     Planning(bool),
     /// The agent wants to end its turn.
     Stop(Stop),
@@ -137,16 +137,16 @@ pub enum What {
     SubBegins,
     /// A sub-agent wants to end.
     SubStop(Stop),
-    /// Whoever installed us asks whether we are there.
+    /// `punchlist doctor` tests whether the hook works.
     Doctor,
 }
 
-/// Why a session's context begins.
+/// Why a session's context is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// A new session.
     Startup,
-    /// An old one is taken up again.
+    /// An old session is resumed.
     Resume,
     /// The user cleared the conversation.
     Clear,
@@ -154,87 +154,87 @@ pub enum Source {
     Compact,
 }
 
-/// What a tool of the agent's own list came to, taken from its result.
+/// What a call of the agent's own list tools did, taken from its result.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Write {
     /// The whole list.
     List(Vec<ListEntry>),
     /// A new task.
     Created(Task),
-    /// These fields of a task, and edges from and to it.
+    /// Changed fields of a task, and its dependencies in both directions.
     Updated(Task),
-    /// The task is gone.
+    /// The task was deleted.
     Deleted(String),
-    /// There is no such task, whoever was asked for it.
+    /// The task does not exist.
     Absent(String),
-    /// Tasks that were shown. Others may have changed them at the same moment, so this tells that
-    /// they are there and not how they stand.
+    /// Tasks that were shown. Others may have changed them at the same moment, so this says that
+    /// they exist and not which status they have.
     Seen(Vec<Task>),
 }
 
-/// A task of the agent's own list, as far as it was told.
+/// A task of the agent's own list, with the fields that were given.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Task {
-    /// What the agent calls it; empty where it was refused before it had an id.
+    /// The agent's id of the task; empty if it was refused before it had one.
     pub id: String,
     /// What to do.
     pub subject: Option<String>,
     /// More about it.
     pub description: Option<String>,
-    /// The same in the present continuous.
+    /// The title in the present continuous.
     pub active_form: Option<String>,
-    /// Who does it; an empty one takes the owner away.
+    /// Who works on it; an empty text removes the owner.
     pub owner: Option<String>,
-    /// Where it stands.
+    /// Its status.
     pub status: Option<Status>,
-    /// Tasks that wait for it.
+    /// Tasks that depend on this one.
     pub blocks: Vec<String>,
-    /// Tasks that it waits for.
+    /// Tasks that this one depends on.
     pub blocked_by: Vec<String>,
-    /// The task that it is a part of.
+    /// The parent task.
     pub parent: Option<String>,
-    /// Whether it waits for somebody, where that was told.
+    /// Whether it waits for somebody, if that was given.
     pub waits: Option<bool>,
-    /// Keys that change; null takes one away.
+    /// Metadata keys that change; null removes a key.
     pub metadata: Map<String, Value>,
 }
 
-/// A tool that was called in a model turn.
+/// A tool call in a model turn.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Called {
-    /// What the agent calls it.
+    /// The agent's name of the tool.
     pub tool: String,
-    /// What we call it, if it is a tool of our server.
+    /// Punchlist's name of the tool, if it is a tool of Punchlist's server.
     pub ours: Option<String>,
-    /// The agent has no such tool, or has it no longer.
+    /// The agent has no such tool.
     pub missing: bool,
-    /// The items that it made or began, where it is a tool of our server: nothing else tells which
-    /// sub-agent that was for.
+    /// The items that a call of a Punchlist tool created or started. Only this shows which
+    /// sub-agent they belong to.
     pub took: Vec<ItemId>,
 }
 
-/// An agent's wish to stop.
+/// An agent's attempt to stop.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Stop {
-    /// Its answer ends by asking the user.
+    /// The answer ends with a question to the user.
     pub asks: bool,
-    /// Work goes on in the background, and its end wakes the agent.
+    /// Background work is running, and its end wakes the agent.
     pub background: bool,
-    /// A hook has refused a stop of this prompt before. Told, not believed: the governor counts
-    /// by itself, since the refusal may have been another hook's.
+    /// The agent reports that a hook already refused a stop in this turn. The governor keeps its
+    /// own count, because another hook may have refused.
     pub again: bool,
 }
 
-/// What a hook answers.
+/// A hook's answer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Answer {
-    /// Nothing to say: the agent goes on as if there were no hook.
+    /// No answer: the agent continues as if there were no hook.
     #[default]
     Nothing,
-    /// Something for the model to read.
+    /// A text for the model.
     Context(String),
-    /// Not yet, and why.
+    /// A refusal, with its reason.
     Refuse(String),
-    /// Something for the user to read.
+    /// A text for the user.
     Message(String),
 }

@@ -1,22 +1,22 @@
-//! An answer as JSON. The agents agree on its shape, and differ in how an event is called, which stops
-//! can be refused, and by which word.
+//! An answer as JSON. The agents use the same format; they differ in the names of events, in which
+//! stops can be refused, and in the word for a refusal.
 
 use serde_json::{Value, json};
 
 use super::{Answer, What};
 
-/// How an agent wants to be answered.
+/// How one agent's answers look.
 pub(super) struct Voice {
-    /// What it calls an event.
+    /// The agent's name of an event.
     pub(super) name: fn(&What) -> &'static str,
-    /// Whether an event may be refused. Anything else must never be.
+    /// Whether a hook may refuse this event. No other event may be refused.
     pub(super) refuses: fn(&What) -> bool,
-    /// How it calls a refusal.
+    /// The agent's word for a refusal.
     pub(super) no: &'static str,
 }
 
-/// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
-/// such answer.
+/// The JSON of an answer, on one line; `None` if the answer is empty or the event does not accept
+/// it.
 pub(super) fn say(answer: &Answer, to: &What, voice: &Voice) -> Option<String> {
     let value = match answer {
         Answer::Context(text) if is_read(to) => context((voice.name)(to), text),
@@ -31,7 +31,7 @@ pub(super) fn say(answer: &Answer, to: &What, voice: &Voice) -> Option<String> {
     Some(crate::view::json::render(&value))
 }
 
-/// Whether the model reads what is said to an event.
+/// Whether the model reads the context that a hook returns for this event.
 fn is_read(to: &What) -> bool {
     match to {
         What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_) => true,
@@ -48,7 +48,7 @@ fn is_read(to: &What) -> bool {
     }
 }
 
-/// Something for the model to read.
+/// A text for the model.
 pub(super) fn context(event: &str, text: &str) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 }

@@ -1,4 +1,4 @@
-//! What is read of a hook's input, and what is written as its answer.
+//! Reading a hook's input, and writing its answer.
 
 use punchlist_model::Status;
 use serde_json::{Value, json};
@@ -85,7 +85,7 @@ fn the_agent_is_woken_by_background_agents_and_a_sub_agent_by_none() {
     assert!(!background("SubagentStop", json!("a1")));
 }
 
-/// As the program writes them, of each kind that it knows.
+/// Background tasks in the form in which Claude Code reports them, one of each kind.
 #[test]
 fn only_what_ends_by_itself_and_wakes_the_agent_lets_it_pause() {
     let serve = json!({"id": "bdovyqdn0", "type": "shell", "status": "running",
@@ -115,7 +115,7 @@ fn only_what_ends_by_itself_and_wakes_the_agent_lets_it_pause() {
             other => panic!("{other:?}"),
         };
         assert_eq!(stop(json!([task.clone()])), waits, "{task}");
-        // A development server hides nobody who works.
+        // A development server does not hide a working task.
         assert!(stop(json!([task, helper.clone()])));
     }
 }
@@ -201,7 +201,7 @@ fn an_answer_has_only_keys_that_the_event_knows() {
 fn a_list_of_any_length_and_depth_is_read_or_passed_over() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     let event = format!(r#"{{"session_id":"s","hook_event_name":"Stop","x":{deep}}}"#);
-    // What is too deep is cut out of it; that the agent stops is told all the same.
+    // Values that are too deep are removed; the stop is still read.
     assert!(claude::read(event.as_bytes(), None).is_some());
     let todos: Vec<Value> = (0..20_000).map(|n| json!({"content": n.to_string()})).collect();
     let Some(Write::List(list)) = used("TodoWrite", json!({}), json!({"newTodos": todos})) else {
@@ -281,7 +281,7 @@ fn a_version_that_goes_on_for_context_is_told_once_and_older_ones_as_before() {
         (&sub_stop, new, context("SubagentStop")),
         (&stop, Some(Version(2, 1, 196)), blocked.to_owned()),
         (&stop, None, blocked.to_owned()),
-        // A completion is refused, which no context does.
+        // A completion is refused with a block, because context would not stop it.
         (&completing, new, blocked.to_owned()),
     ] {
         assert_eq!(Agent::Claude.write(&refusal, what, version), Some(expected), "{version:?}");

@@ -1,19 +1,19 @@
-//! Versions of agents' programs: three numbers, in an order.
+//! Versions of agents: three numbers, which can be compared.
 
 use std::fmt;
 
-/// A version, as far as its numbers go.
+/// A version: major, minor, patch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
-    /// The first one in what a program prints: `2.1.197 (Claude Code)`, `codex-cli 0.166.0`. What follows
-    /// the numbers, as `-nightly.3` does, is passed over.
+    /// The first version in a program's output: `2.1.197 (Claude Code)`, `codex-cli 0.166.0`. A
+    /// suffix such as `-nightly.3` is ignored.
     pub fn read(text: &str) -> Option<Self> {
         text.split_whitespace().find_map(|word| Self::of(word.trim_start_matches('v'), '.'))
     }
 
-    /// Three numbers with this between them.
+    /// Three numbers separated by `between`.
     fn of(word: &str, between: char) -> Option<Self> {
         let mut parts = word.splitn(3, between);
         let number = |part: Option<&str>| {
@@ -23,8 +23,8 @@ impl Version {
         Some(Self(number(parts.next())?, number(parts.next())?, number(parts.next())?))
     }
 
-    /// The version of the Claude Code that calls, by the variable `AI_AGENT` of its hooks, which is
-    /// `claude-code_2-1-197_harness` or the like. Older ones have none.
+    /// The version of the calling Claude Code, from the variable `AI_AGENT` in its hooks, such as
+    /// `claude-code_2-1-197_harness`. Older versions do not set it.
     pub fn of_claude(variable: &str) -> Option<Self> {
         let rest = variable.strip_prefix("claude-code_")?;
         Self::of(rest.split('_').next()?, '-')

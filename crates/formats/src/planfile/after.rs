@@ -1,4 +1,4 @@
-//! What `after:` names: titles become items, and nothing may wait for itself.
+//! Resolves `after:`: finds the items that titles name, and reports cycles.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,9 +9,9 @@ use super::{PlanFile, Problem, Severity};
 
 /// One `after:` line.
 pub(super) struct Wanted<'a> {
-    /// The item that waits.
+    /// The item that has the `after:`.
     pub(super) item: usize,
-    /// Where it stands.
+    /// The line of the `after:`.
     pub(super) line: Line<'a>,
     /// Where the value begins in the line, in bytes.
     pub(super) from: usize,
@@ -19,20 +19,20 @@ pub(super) struct Wanted<'a> {
     pub(super) text: &'a str,
 }
 
-/// Titles with more commas than this are found in quotes alone.
+/// A value with more commas than this is split only by quotes.
 const MOST_COMMAS: usize = 16;
 
-/// Longer texts are no title.
+/// A longer text is never looked up as a title.
 const LONGEST: usize = 2_000;
 
-/// Waits for all items together, those that items inherit from what they stand under included.
+/// Most dependencies of all items together, including those inherited from parents.
 const MOST_WAITS: usize = 200_000;
 
-/// Titles that are looked through for a suggestion, and suggestions that are made.
+/// Most titles that are searched for a suggestion, and most suggestions.
 const MOST_NEAR: usize = 2_000;
 const MOST_HINTS: usize = 20;
 
-/// Looks up what items wait for, and notes what cannot be.
+/// Resolves the dependencies of all items, and notes what cannot be resolved.
 pub(super) fn resolve(file: &mut PlanFile, wanted: &[Wanted<'_>]) {
     let names = Names::of(file);
     let mut problems = Vec::new();
@@ -40,7 +40,7 @@ pub(super) fn resolve(file: &mut PlanFile, wanted: &[Wanted<'_>]) {
     let mut hints = MOST_HINTS;
     for line in wanted {
         for (from, to) in names.split(line.text) {
-            // Each place is counted out from the beginning of its line, so there is an end to it.
+            // Finding a column costs time for each problem, so the number of problems is limited.
             if problems.len() >= MOST_PROBLEMS {
                 break;
             }
@@ -49,7 +49,7 @@ pub(super) fn resolve(file: &mut PlanFile, wanted: &[Wanted<'_>]) {
             match names.find(file, line.item, text) {
                 Ok(on) if on == line.item => {
                     let what = format!("{} waits for itself", quoted(text));
-                    let hint = "take it out of `after:`.".to_owned();
+                    let hint = "remove it from `after:`.".to_owned();
                     problems.push(at.spot().problem(Severity::Error, what, Some(hint)));
                 }
                 Ok(on) => {
@@ -73,7 +73,7 @@ pub(super) fn resolve(file: &mut PlanFile, wanted: &[Wanted<'_>]) {
     file.problems.append(&mut problems);
 }
 
-/// Who waits for whom, and where that is written.
+/// The dependencies, and where each is written.
 type Links<'a> = BTreeMap<(usize, usize), Place<'a>>;
 
 /// A part of a line.
@@ -89,7 +89,7 @@ impl Place<'_> {
     }
 }
 
-/// Every title, as it stands and with what does not matter left out.
+/// Every title, as written and folded.
 struct Names {
     exact: HashMap<String, Vec<usize>>,
     folded: HashMap<String, Vec<usize>>,
@@ -111,7 +111,8 @@ impl Names {
         names
     }
 
-    /// The ranges of the titles in a value: between commas, but as much as makes a title at once.
+    /// The ranges of the titles in a value, split at commas. A title that contains commas wins over
+    /// its parts.
     fn split(&self, text: &str) -> Vec<(usize, usize)> {
         let commas = text.match_indices(',').map(|(at, _)| at);
         let ends: Vec<usize> = commas.chain([text.len()]).collect();
@@ -145,7 +146,7 @@ impl Names {
         exact.or_else(|| self.folded.get(&fold(text))).map_or(&[], Vec::as_slice)
     }
 
-    /// The item that a text means to another: one that stands beside it rather than elsewhere.
+    /// The item that a text names. An item at the same level wins over one elsewhere.
     fn find(&self, file: &PlanFile, asker: usize, text: &str) -> Result<usize, Vec<usize>> {
         let mut found = self.titled(text).to_vec();
         if found.is_empty() && text.len() <= LONGEST {
@@ -165,7 +166,7 @@ impl Names {
             .ok_or(found)
     }
 
-    /// The items that a path means: `Production / Deploy`.
+    /// The items that a path names: `Production / Deploy`.
     fn at_path(&self, file: &PlanFile, text: &str) -> Vec<usize> {
         let Some((above, title)) = text.rsplit_once(" / ") else { return Vec::new() };
         let above: Vec<String> = above.split(" / ").map(fold).collect();
@@ -202,7 +203,7 @@ impl Names {
             found.iter().take(5).map(|it| file.items[*it].line.to_string()).collect();
         let what =
             format!("{} may be any of the items in lines {}", quoted(text), lines.join(", "));
-        let hint = "say what it stands under: `after: Parent / Title`.".to_owned();
+        let hint = "name its parent too: `after: Parent / Title`.".to_owned();
         spot.problem(Severity::Error, what, Some(hint))
     }
 }
@@ -212,7 +213,7 @@ fn only<'a>(mut found: impl Iterator<Item = &'a usize>) -> Option<usize> {
     found.next().is_none().then_some(*first)
 }
 
-/// The comma, or end, that follows a text in quotes.
+/// The comma, or the end, after a quoted text.
 fn quote_end(text: &str, from: usize, ends: &[usize], next: usize) -> Option<usize> {
     let part = text[from..].trim_start();
     let close = closing(part)?;
@@ -272,10 +273,10 @@ fn too_many(file: &PlanFile) -> Option<Problem> {
     None
 }
 
-/// Notes who waits for himself by way of others.
+/// Notes cycles.
 ///
-/// Each item has a beginning and an end. It begins after what it names has ended, and not before
-/// what it stands under could begin; it ends after what stands under it.
+/// Each item has a start node and an end node. It starts after the items that it names have ended,
+/// and not before its parent may start; it ends after its sub-items.
 fn circles(file: &PlanFile, links: &Links<'_>, problems: &mut Vec<Problem>) {
     let mut under: Vec<Vec<usize>> = vec![Vec::new(); file.items.len()];
     for (index, item) in file.items.iter().enumerate() {
@@ -319,7 +320,7 @@ fn circles(file: &PlanFile, links: &Links<'_>, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A circle in words, at the first place where it could be opened.
+/// The text for a cycle, at the first place where it could be broken.
 fn circle(file: &PlanFile, links: &Links<'_>, nodes: &[usize]) -> Option<Problem> {
     let mut items: Vec<usize> = nodes.iter().map(|it| it / 2).collect();
     items.dedup();
@@ -338,9 +339,9 @@ fn circle(file: &PlanFile, links: &Links<'_>, nodes: &[usize]) -> Option<Problem
     let what = format!("these wait for each other: {}", shown.join(" → "));
     let nested = items.windows(2).any(|pair| !links.contains_key(&(pair[0], pair[1])));
     let hint = if nested {
-        "an item ends after what stands under it, so that cannot wait for it."
+        "an item ends after its sub-items, so they cannot wait for it."
     } else {
-        "take one of them out of an `after:`."
+        "remove one of them from an `after:`."
     };
     Some(spot.problem(Severity::Error, what, Some(hint.to_owned())))
 }

@@ -1,12 +1,12 @@
-//! Fields: `key: value` under an item, and the values that they take.
+//! Fields: `key: value` under an item, and how values are parsed.
 //!
-//! Values are read leniently and never guessed: what has two meanings is an error with a hint.
+//! Parsing is lenient but does not guess: an ambiguous value is an error with a hint.
 
 use super::Retry;
 use super::near::nearest;
 use crate::text::seconds;
 
-/// The fields that there are.
+/// All fields.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Key {
     Run,
@@ -47,7 +47,7 @@ impl Key {
         }
     }
 
-    /// Whether several lines of it add up, rather than contradict each other.
+    /// Whether several lines of the field are combined. Otherwise a second line is an error.
     pub(super) fn adds_up(self) -> bool {
         match self {
             Self::Covers | Self::After | Self::Criteria => true,
@@ -60,12 +60,12 @@ impl Key {
         }
     }
 
-    /// Whether it is a command, which may also stand in a block below.
+    /// Whether the value is a command, which may also be in a code block below.
     pub(super) fn is_command(self) -> bool {
         matches!(self, Self::Run | Self::Verify)
     }
 
-    /// What a value looks like, for whoever left it out.
+    /// An example value, for the hint when the value is missing.
     pub(super) fn example(self) -> &'static str {
         match self {
             Self::Run => "`run: make`, or `run:` and a fenced block below it",
@@ -84,15 +84,15 @@ impl Key {
 /// What a line under an item is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Shape<'a> {
-    /// A field, and where its value begins in the text.
+    /// A field, and where its value begins.
     Field { key: Key, value: usize },
-    /// Nothing that is known, but near to it.
+    /// An unknown word that resembles a field.
     Nearly { word: &'a str, meant: Key },
     /// Anything else.
     Prose,
 }
 
-/// Words that other notations use for the same thing.
+/// Aliases from other formats.
 const ALSO: &[(&str, Key)] = &[
     ("needs", Key::After),
     ("depends", Key::After),
@@ -105,14 +105,15 @@ const ALSO: &[(&str, Key)] = &[
     ("retries", Key::Retry),
 ];
 
-/// What a text is: `key: value`, in any case, with blanks before the colon or none behind it.
+/// Classifies a line. A field is `key: value`, in any case, with or without blanks around the
+/// colon.
 pub(super) fn shape(text: &str) -> Shape<'_> {
-    // No key is longer than this, so a line of any length is judged by its beginning.
+    // No key is longer than this, so the beginning of a line is enough.
     let head = text.char_indices().nth(24).map_or(text, |(end, _)| &text[..end]);
     let Some(colon) = head.find(':') else { return Shape::Prose };
     let word = head[..colon].trim_end();
     let is_word = |ch: char| ch.is_alphanumeric() || matches!(ch, '_' | '-');
-    // An address is no field.
+    // A URL is not a field.
     if word.is_empty() || !word.chars().all(is_word) || text[colon + 1..].starts_with("//") {
         return Shape::Prose;
     }
@@ -142,7 +143,7 @@ pub(super) fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Most tries: more is a loop, and a slip of the keyboard.
+/// Most tries. A higher number is most likely a typing mistake.
 const MOST_TRIES: u32 = 1000;
 
 /// `3`, `3 10s`, `3, 10s`, `3 times, every 10s`.
@@ -160,7 +161,7 @@ pub(super) fn retry(text: &str) -> Option<Retry> {
     Some(Retry { times, wait })
 }
 
-/// Globs between commas or blanks; what stands in quotes or braces is not taken apart.
+/// Globs, separated by commas or blanks. Quotes and braces are not split.
 pub(super) fn globs(text: &str) -> Vec<String> {
     let mut globs = Vec::new();
     let mut glob = String::new();
@@ -188,11 +189,11 @@ pub(super) fn globs(text: &str) -> Vec<String> {
     globs
 }
 
-/// The command that a value is: all of it, or what stands in the one pair of backticks around it. None if it is
-/// a sentence with code in it, which must never be run.
+/// The command in a value: the whole value, or the content of one pair of backticks around it.
+/// `None` for a sentence that contains code, which must never run.
 ///
-/// A shell takes backticks too, and means by them to run what a command prints. Who wants that writes `$(…)`,
-/// or puts the command into a block.
+/// A shell would treat backticks as command substitution. For that, write `$(…)` or use a code
+/// block.
 pub(super) fn command(text: &str) -> Option<&str> {
     if !text.contains('`') {
         return Some(text);
@@ -203,7 +204,7 @@ pub(super) fn command(text: &str) -> Option<&str> {
     Some(inner.trim()).filter(|it| is_span && !it.is_empty())
 }
 
-/// Whether a command goes on in the next line.
+/// Whether a command continues on the next line.
 pub(super) fn goes_on(text: &str) -> bool {
     text.bytes().rev().take_while(|it| *it == b'\\').count() % 2 == 1
 }

@@ -1,8 +1,9 @@
-//! From a file to steps: what must happen to a plan so that it is what the file says.
+//! Compares a plan file with a plan, and returns the operations that make the plan equal to the
+//! file.
 //!
-//! An item of the file is an item of the plan if the titles from the top down to it are the same,
-//! and otherwise it is not: nothing is guessed. Importing a file twice does nothing the second time.
-//! What others put on the plan (an agent's own list under an item, say) is left alone.
+//! An item of the file is the item of the plan with the same titles from the top down, without
+//! guessing. Importing a file twice changes nothing. Items that others added to the plan, such as
+//! an agent's own list under an item, are left alone.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -14,62 +15,62 @@ use serde_json::{Map, Value};
 
 use super::{FileItem, PlanFile, Tick};
 
-/// The key of an item's metadata that says that it came from a file, and what the file said.
+/// The metadata key of an item that came from a file. Its value is what the file said.
 const KEY: &str = RESERVED;
 
-/// A box that was ticked when the item had to be done again: it counts no more.
+/// The note for a ticked box whose item must be done again: the tick no longer counts.
 const OVERRULED: &str = "again";
 
-/// What a plan must become.
+/// The comparison of a file with a plan.
 #[derive(Debug)]
 pub struct Import<'a> {
     file: &'a PlanFile,
     plan: Option<&'a Plan>,
     source: Source<'a>,
-    /// Which item of the plan an item of the file is.
+    /// For each item of the file, its item in the plan.
     known: Vec<Option<Number>>,
-    /// Finished items that the file has changed since: they are not done any more. Whoever imports
-    /// shows them and asks.
+    /// Completed items that the file has changed since. They are open again, unless the caller
+    /// decides otherwise.
     pub changed: Vec<Changed>,
-    /// Items that have left the file.
+    /// Items that are no longer in the file.
     pub dropped: Vec<Dropped>,
 }
 
-/// Where a file comes from.
+/// Where a file comes from, and who named it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Source<'a> {
     /// [`Origin::Person`] where a person named the file.
     pub origin: Origin,
-    /// What the evidence of ticked boxes names: the file, as people call it.
+    /// The file's name, for the evidence of ticked boxes.
     pub name: &'a str,
-    /// Where its commands are run.
+    /// The directory in which its commands run.
     pub directory: &'a str,
 }
 
-/// A finished item that is not done any more.
+/// A completed item that the file has changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Changed {
-    /// The item in the file.
+    /// The item's index in the file.
     pub index: usize,
-    /// The item in the plan.
+    /// The item's number in the plan.
     pub number: Number,
-    /// What changed: `run`, `verify`, `after`, or `box` where it was ticked and is not any more.
+    /// What changed: `run`, `verify` or `after`, or `box` if a tick was removed.
     pub fields: Vec<&'static str>,
 }
 
-/// An item that has left the file and will leave the plan.
+/// An item that is no longer in the file and will be superseded.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dropped {
     /// The item.
     pub number: Number,
-    /// What it was called.
+    /// Its title.
     pub title: String,
-    /// Whether work on it was left.
+    /// Whether it is open.
     pub open: bool,
 }
 
 impl<'a> Import<'a> {
-    /// Holds a sound file against the plan that it became before, if any.
+    /// Compares a file without errors with the plan that was made from it, if there is one.
     pub fn new(file: &'a PlanFile, plan: Option<&'a Plan>, source: Source<'a>) -> Self {
         let known = plan.map_or_else(|| vec![None; file.items.len()], |plan| matched(file, plan));
         let mut import =
@@ -81,15 +82,16 @@ impl<'a> Import<'a> {
         import
     }
 
-    /// How many items are new.
+    /// The number of new items.
     pub fn added(&self) -> usize {
         self.known.iter().filter(|it| it.is_none()).count()
     }
 
-    /// The steps, to be taken in one change: `again` says of each changed item whether it is to be
-    /// done again; otherwise it stays finished as it is. Empty if the plan is what the file says.
+    /// The operations, to be applied as one change. Empty if the plan already equals the file.
+    /// `again` says for each changed item whether it must be done again; otherwise it stays
+    /// completed.
     ///
-    /// The file decides how long the list is: the limit of open items is not for it.
+    /// The limit of open items does not apply, because the file determines the list.
     pub fn ops(&self, again: impl FnMut(&Changed) -> bool) -> Vec<Op> {
         let steps = Steps::new(self, again);
         let mut ops = Vec::new();
@@ -117,7 +119,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// What came from the file, is on the list and is in the file no more, with what stands under it.
+    /// Items on the list that came from the file and are no longer in it, with their sub-items.
     fn find_dropped(&self) -> Vec<Dropped> {
         let Some(plan) = self.plan else { return Vec::new() };
         let kept: HashSet<Number> = self.known.iter().flatten().copied().collect();
@@ -135,7 +137,7 @@ impl<'a> Import<'a> {
         dropped
     }
 
-    /// What each item waits for: what it names, and what those name that it stands under.
+    /// For each item, the items that it waits for: its own `after:` and those of its parents.
     fn waits(&self) -> Vec<BTreeSet<usize>> {
         let mut waits: Vec<BTreeSet<usize>> = Vec::with_capacity(self.file.items.len());
         for item in &self.file.items {
@@ -177,17 +179,17 @@ impl<'a> Import<'a> {
     }
 }
 
-/// The steps under way.
+/// The operations while they are built.
 struct Steps<'a, 'b> {
     import: &'b Import<'a>,
     waits: Vec<BTreeSet<usize>>,
-    /// Under each item, in the order of the file.
+    /// The children of each item, in the order of the file.
     under: Vec<Vec<usize>>,
-    /// Which are done again.
+    /// Which items are done again.
     again: Vec<bool>,
-    /// Which of the changed ones are.
+    /// Which of the changed items are done again.
     overruled: BTreeSet<usize>,
-    /// How steps name an item: its number, or which of the new ones it is.
+    /// How operations refer to an item: by its number, or as the n-th new item.
     refs: Vec<ItemRef>,
 }
 
@@ -224,7 +226,8 @@ impl<'a, 'b> Steps<'a, 'b> {
         steps
     }
 
-    /// Who is opened again: what changed, whose box says so, and what that stands under.
+    /// Finds the items to reopen: changed items, items whose box was cleared, and the parents of
+    /// both.
     fn find_again(&mut self) {
         for index in (0..self.again.len()).rev() {
             let item = self.import.item(index);
@@ -244,7 +247,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         }
     }
 
-    /// Whether a box says so since the last import: what it said before was heard then.
+    /// Whether the box has this tick, and had another at the last import.
     fn is_newly(&self, index: usize, tick: Tick) -> bool {
         let before = self.import.item(index).and_then(noted);
         let overruled =
@@ -261,8 +264,8 @@ impl<'a, 'b> Steps<'a, 'b> {
         }
     }
 
-    /// What an item depends on in the plan: what it waits for and, where it has something to do
-    /// itself, what stands under it. So whoever looks at the plan alone takes them in this order.
+    /// The dependencies of an item in the plan: what it waits for and, if it has a command of its
+    /// own, its sub-items. So the plan alone gives the right order.
     fn depends_on(&self, index: usize) -> BTreeSet<usize> {
         let mut all = self.waits[index].clone();
         if self.import.file.items[index].fields.is_work() {
@@ -271,7 +274,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         all
     }
 
-    /// Dependencies that are no more go first: with them, new ones could close a circle.
+    /// Obsolete dependencies are removed first. Otherwise new ones could form a cycle with them.
     fn part(&self, ops: &mut Vec<Op>) {
         let Some(plan) = self.import.plan else { return };
         for index in 0..self.refs.len() {
@@ -290,7 +293,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         }
     }
 
-    /// New items go where the file has them, and others move only if they must.
+    /// New items go to their position in the file. Other items move only if they must.
     fn place(&self, ops: &mut Vec<Op>) {
         let empty = self.import.plan.is_none_or(|plan| plan.placed == 0);
         let stay = self.staying();
@@ -307,9 +310,10 @@ impl<'a, 'b> Steps<'a, 'b> {
         }
     }
 
-    /// The longest row of items that stand in the file's order already.
+    /// The longest sequence of items that are already in the order of the file.
     fn staying(&self) -> HashSet<usize> {
-        // `ends[n]` is the item with the lowest position that a row of n + 1 can end with.
+        // `ends[n]` is the item with the lowest position at which a sequence of n + 1 items can
+        // end.
         let mut ends: Vec<usize> = Vec::new();
         let mut before: Vec<Option<usize>> = vec![None; self.refs.len()];
         let position = |index: usize| self.import.item(index).and_then(|it| it.position);
@@ -328,7 +332,7 @@ impl<'a, 'b> Steps<'a, 'b> {
 
     fn new_item(&self, index: usize, wanted: &FileItem) -> NewItem {
         let fields = &wanted.fields;
-        // What comes later in the file is not there yet; `edit` adds it.
+        // Later items of the file do not exist yet; `edit` adds those dependencies.
         let known = |it: &usize| *it < index || self.import.known[*it].is_some();
         let depends_on = self.depends_on(index).into_iter().filter(known);
         NewItem {
@@ -409,7 +413,7 @@ impl<'a, 'b> Steps<'a, 'b> {
         }
     }
 
-    /// What is kept of the file with an item.
+    /// The metadata of an item from a file.
     fn note(&self, index: usize) -> Value {
         let wanted = &self.import.file.items[index];
         let mut note = Map::new();
@@ -436,8 +440,8 @@ impl<'a, 'b> Steps<'a, 'b> {
         Value::Object(note)
     }
 
-    /// Ticked and skipped boxes, and groups of which everything is done; what stands under an item
-    /// comes before it.
+    /// Closes items with a ticked or skipped box, and groups whose sub-items are all done.
+    /// Sub-items come before their parent.
     fn close(&self, ops: &mut Vec<Op>) {
         let foreign = self.import.plan.map(open_foreign).unwrap_or_default();
         let mut status = vec![Status::Pending; self.refs.len()];
@@ -474,7 +478,7 @@ fn differ<T: PartialEq>(field: &mut Option<T>, is: &T, wanted: T) {
     }
 }
 
-/// The items that have open ones under them which no file put there.
+/// The items with open sub-items that came from no file.
 fn open_foreign(plan: &Plan) -> HashSet<Number> {
     let open = plan.items.values().filter(|it| it.is_open() && !is_from_file(it));
     open.filter_map(|it| it.parent).collect()
@@ -489,7 +493,7 @@ fn noted(item: &Item) -> Option<&str> {
     about(item)?.get("box")?.as_str()
 }
 
-/// The headings that it stood under, if any.
+/// The headings above the item at the last import.
 fn section(item: &Item) -> &str {
     about(item).and_then(|it| it.get("section")?.as_str()).unwrap_or_default()
 }
@@ -499,26 +503,26 @@ pub fn is_from_file(item: &Item) -> bool {
     about(item).is_some()
 }
 
-/// Where an item's commands are run, if it came from a plan file.
+/// The directory in which an item's commands run, if it came from a plan file.
 pub fn directory(item: &Item) -> Option<&str> {
     about(item)?.get("directory")?.as_str()
 }
 
-/// The seconds to wait before an item is tried again, where its file says so.
+/// The seconds to wait before a retry, if the file has them.
 pub fn retry_wait(item: &Item) -> Option<u32> {
     about(item)?.get("retry_wait")?.as_u64()?.try_into().ok()
 }
 
-/// Which item of a plan each item of a file is: the one with the same titles from the top down.
+/// For each item of a file, the item of the plan with the same titles from the top down.
 ///
-/// Headings tell items of the same title apart; where there is only one, they may change.
+/// Headings distinguish items with the same title. If a title is unique, its headings may change.
 pub fn matched(file: &PlanFile, plan: &Plan) -> Vec<Option<Number>> {
     let mut at: HashMap<(Option<Number>, &str), Vec<&Item>> = HashMap::new();
     for item in plan.listed() {
         at.entry((item.parent, &item.title)).or_default().push(item);
     }
     for found in at.values_mut() {
-        // Where somebody else used the same title, the file's own comes first.
+        // Items from a file come before others with the same title.
         found.sort_by_key(|it| !is_from_file(it));
     }
     let mut known: Vec<Option<Number>> = vec![None; file.items.len()];
@@ -549,8 +553,8 @@ pub fn matched(file: &PlanFile, plan: &Plan) -> Vec<Option<Number>> {
     known
 }
 
-/// Open items that have nothing to do themselves and under which nothing is open any more, in the
-/// order in which they can be completed.
+/// Open items without a command of their own whose sub-items are all closed, in the order in which
+/// they can be completed.
 pub fn finished_groups(plan: &Plan) -> Vec<Number> {
     let mut groups = Vec::new();
     let mut closed: HashSet<Number> = HashSet::new();
@@ -560,7 +564,7 @@ pub fn finished_groups(plan: &Plan) -> Vec<Number> {
             under.entry(parent).or_default().push(item);
         }
     }
-    // What stands under an item of a file was added after it.
+    // A sub-item from a file was always added after its parent.
     for item in plan.items.values().rev().filter(|it| it.is_open() && is_from_file(it)) {
         let is_work = item.run.is_some() || item.check.is_some() || item.agent_type.is_some();
         let is_done = |under: &Vec<&Item>| {

@@ -1,6 +1,6 @@
-//! Lines of a file with where they are, and what a line can begin with.
+//! Splits a file into lines with positions, and recognises what a line begins with.
 //!
-//! Knows nothing of items or fields. Everything is found in one pass over the line.
+//! Items and fields are not known here. Each line is scanned once.
 
 /// One line, without its end.
 #[derive(Clone, Copy, Debug)]
@@ -9,21 +9,21 @@ pub(super) struct Line<'a> {
     pub(super) number: usize,
     /// Where it begins in the file, in bytes.
     pub(super) start: usize,
-    /// All of it.
+    /// The whole line.
     pub(super) text: &'a str,
     /// How far it is indented, in columns; a tab goes to the next multiple of four.
     pub(super) indent: usize,
-    /// Where its first letter is, in bytes of `text`.
+    /// Where its first character after the indentation is, in bytes of `text`.
     pub(super) body: usize,
 }
 
 impl<'a> Line<'a> {
-    /// What is left of the line after its indentation and before its trailing blanks.
+    /// The line without indentation and trailing blanks.
     pub(super) fn body(&self) -> &'a str {
         self.text.get(self.body..).unwrap_or_default().trim_end()
     }
 
-    /// The same line, looked at from a later byte on, as if what is before were indentation.
+    /// The line as if everything before `body` were indentation.
     pub(super) fn from(&self, body: usize) -> Self {
         let body = body.min(self.text.len());
         let blank = self.text[body..].len() - self.text[body..].trim_start_matches(BLANK).len();
@@ -31,7 +31,7 @@ impl<'a> Line<'a> {
         Self { body, indent: columns(&self.text[..body]), ..*self }
     }
 
-    /// The line without as much of its indentation as a block's fence has.
+    /// The line without at most `by` columns of indentation.
     pub(super) fn dedented(&self, by: usize) -> &'a str {
         let mut at = 0;
         for (index, ch) in self.text[..self.body].char_indices() {
@@ -44,7 +44,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// What counts as indentation. Other blanks are letters as good as any.
+/// What counts as indentation. Other blanks count as text.
 const BLANK: [char; 2] = [' ', '\t'];
 
 fn step(column: usize, ch: char) -> usize {
@@ -55,7 +55,7 @@ fn columns(text: &str) -> usize {
     text.chars().fold(0, step)
 }
 
-/// The lines of a text; a byte-order mark at its beginning is none of them.
+/// The lines of a text, without a byte-order mark.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
     let skip = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut start = skip;
@@ -80,12 +80,12 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
 pub(super) struct Fence {
     sign: char,
     count: usize,
-    /// Whether nothing else is on the line, as at the end of a block.
+    /// Whether nothing follows the fence, as at the end of a block.
     bare: bool,
 }
 
 impl Fence {
-    /// The fence that a line is, if it is one.
+    /// The fence in a line, if there is one.
     pub(super) fn of(body: &str) -> Option<Self> {
         let sign = body.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
         let info = body.trim_start_matches(sign);
@@ -95,7 +95,7 @@ impl Fence {
         (count >= 3 && !is_inline).then_some(Self { sign, count, bare })
     }
 
-    /// Whether a line ends the block that this one began.
+    /// Whether a line closes the block that this fence opened.
     pub(super) fn is_closed_by(self, body: &str) -> bool {
         Self::of(body)
             .is_some_and(|end| end.bare && end.sign == self.sign && end.count >= self.count)
@@ -111,18 +111,18 @@ pub(super) fn heading(body: &str) -> Option<(usize, &str)> {
     }
     let text = rest.trim();
     let bare = text.trim_end_matches('#');
-    // Closing signs belong to the heading only when they stand apart.
+    // Closing `#` signs belong to the markup only after a blank.
     let text = if bare.is_empty() || bare.ends_with(BLANK) { bare.trim_end() } else { text };
     Some((level, text))
 }
 
-/// What a quotation says, without the signs that make it one.
+/// The text of a quotation, without its `>` signs.
 pub(super) fn quotation(body: &str) -> Option<&str> {
     let said = body.strip_prefix('>')?;
     Some(said.trim_start_matches(['>', ' ', '\t']))
 }
 
-/// The level of a heading that is drawn below its text.
+/// The level of a heading that is underlined.
 pub(super) fn underline(body: &str) -> Option<usize> {
     let sign = body.chars().next()?;
     let level = match sign {
@@ -133,8 +133,8 @@ pub(super) fn underline(body: &str) -> Option<usize> {
     (body.chars().all(|it| it == sign)).then_some(level)
 }
 
-/// How many bytes a list marker and the blanks behind it take: `-`, `*`, `+`, `1.` or `1)`, or a dot as word
-/// processors write it.
+/// The bytes of a list marker and the blanks after it: `-`, `*`, `+`, `1.`, `1)`, or a bullet
+/// character.
 pub(super) fn bullet(body: &str) -> Option<usize> {
     let first = body.chars().next()?;
     let marker = if matches!(first, '-' | '*' | '+' | '•' | '◦' | '▪' | '‣' | '∙') {

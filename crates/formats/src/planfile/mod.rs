@@ -1,13 +1,12 @@
-//! Plan files: Markdown checklists that can be worked off.
+//! Plan files: Markdown checklists that `punchlist run` works off.
 //!
-//! [`read()`] takes any text and never fails: what is wrong is a [`Problem`] that points at its line
-//! and column, and what is not known is left alone. [`Import`] says what a plan must become to be
-//! what the file says, as steps that the model decides on. [`write_back`] sets boxes and changes
-//! nothing else. Nothing here looks at a file system or runs anything.
+//! [`read()`] accepts any text and never fails: a mistake is a [`Problem`] with line and column,
+//! and unknown text is ignored. [`Import`] compares a file with a plan and returns operations.
+//! [`write_back`] sets boxes and changes nothing else. Nothing here reads files or runs commands.
 //!
-//! Reading order: this file is the data, [`mod@read`] the lines, `field` the values under an item,
-//! `after` the titles that they name, [`mod@import`] the way into a plan, `point` how a problem is
-//! drawn.
+//! Reading order: this file has the data types, [`mod@read`] reads lines, `field` parses the values
+//! under an item, `after` resolves titles, [`mod@import`] makes operations, and `point` draws a
+//! problem.
 
 mod after;
 mod field;
@@ -32,80 +31,80 @@ pub use point::draw;
 pub use read::read;
 pub use write::{ticks, write_back};
 
-/// What a file says.
+/// The content of a plan file.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PlanFile {
-    /// The first heading of the highest level; most files have one.
+    /// The first heading of the highest level.
     pub title: Option<String>,
-    /// The items in the order of the file; one that stands under another comes after it.
+    /// The items in the order of the file. A sub-item comes after its parent.
     pub items: Vec<FileItem>,
-    /// What is wrong or looks wrong, in the order of the file.
+    /// Errors and warnings, in the order of the file.
     pub problems: Vec<Problem>,
 }
 
 /// One item of a file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FileItem {
-    /// What to do: the text behind the box.
+    /// The title: the text after the box.
     pub title: String,
-    /// The headings that it stands under, below the title of the file; empty for most.
+    /// The headings above it, without the title of the file; often empty.
     pub section: String,
-    /// The item that it stands under, as an index into [`PlanFile::items`].
+    /// Its parent, as an index into [`PlanFile::items`].
     pub parent: Option<usize>,
     /// Its line, from 1.
     pub line: usize,
-    /// Where its title is.
+    /// The position of its title.
     pub(crate) spot: read::Spot,
-    /// What its box says.
+    /// The state of its box.
     pub tick: Tick,
     /// The bytes between the brackets of its box.
     pub(crate) inside: Range<usize>,
     /// Prose under it.
     pub context: String,
-    /// What stands under it as `key: value`.
+    /// Its fields, `key: value`.
     pub fields: Fields,
 }
 
 /// The fields of an item.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Fields {
-    /// The shell command that does it.
+    /// The shell command of the item.
     pub run: Option<String>,
-    /// The shell command that shows that it is done.
+    /// The shell command of the check.
     pub verify: Option<String>,
-    /// Globs of the files that `verify` speaks for.
+    /// Globs of the files that the check covers.
     pub covers: Vec<String>,
-    /// What it comes after, as indices into [`PlanFile::items`], in the order of the file.
+    /// The items that it depends on, as indices into [`PlanFile::items`], in the order of the file.
     pub after: Vec<usize>,
-    /// The worker that it goes to.
+    /// The agent that works on it.
     pub agent: Option<String>,
     /// When it counts as done, in words.
     pub criteria: Option<String>,
-    /// A person must say yes before it runs.
+    /// A person must approve before it runs.
     pub approve: bool,
-    /// How often it may be tried again.
+    /// How often it may be retried.
     pub retry: Option<Retry>,
-    /// Seconds after which it is ended.
+    /// Timeout in seconds.
     pub timeout: Option<u32>,
 }
 
 impl Fields {
-    /// Whether there is something to do for the item itself, besides what stands under it.
+    /// Whether the item has a command or an agent of its own.
     pub fn is_work(&self) -> bool {
         self.run.is_some() || self.verify.is_some() || self.agent.is_some()
     }
 }
 
-/// How often something may be tried again.
+/// How often an item may be retried.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Retry {
     /// Further tries after the first.
     pub times: u32,
-    /// Seconds to wait before each.
+    /// Seconds to wait before each retry.
     pub wait: Option<u32>,
 }
 
-/// What a box says.
+/// The state of a box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tick {
     /// `[ ]`
@@ -119,7 +118,7 @@ pub enum Tick {
 }
 
 impl Tick {
-    /// All of them.
+    /// All states.
     pub const ALL: [Self; 4] = [Self::Open, Self::Begun, Self::Done, Self::Skipped];
 
     /// The character between the brackets.
@@ -133,16 +132,16 @@ impl Tick {
     }
 }
 
-/// Something that is wrong with a file, or looks so.
+/// A mistake in a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
     /// The character in the line, from 1.
     pub column: usize,
-    /// How many characters it is about.
+    /// The length in characters.
     pub length: usize,
-    /// Whether the file can be used all the same.
+    /// Whether the file can still be used.
     pub severity: Severity,
     /// What is wrong.
     pub what: String,
@@ -153,27 +152,26 @@ pub struct Problem {
 /// How bad a problem is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
-    /// It looks wrong; the file is used as it was understood.
+    /// A possible mistake. The file can be used.
     Warning,
     /// The file cannot be used.
     Error,
 }
 
 impl PlanFile {
-    /// Whether it may be used: nothing in it is an error.
+    /// Whether the file has no errors.
     pub fn is_sound(&self) -> bool {
         self.problems.iter().all(|it| it.severity < Severity::Error)
     }
 
-    /// Holds texts to limits: what is too long is a problem at its line.
+    /// Checks texts against the limits. A text that is too long is a problem at its line.
     pub fn hold_to(&mut self, limits: &Limits) {
         let mut problems = Vec::new();
         for item in &self.items {
             let too_long = |what: &str, text: &str, most: u32| {
                 let length = text.chars().count();
                 let what = format!("{what} of {length} characters; the limit is {most}");
-                let hint =
-                    "shorten it; what else is to be said may stand below, as prose.".to_owned();
+                let hint = "shorten it, and put the rest below it as prose.".to_owned();
                 let is_long = length > usize::try_from(most).unwrap_or(usize::MAX);
                 is_long.then(|| item.spot.problem(Severity::Error, what, Some(hint)))
             };
@@ -186,16 +184,16 @@ impl PlanFile {
         self.problems.sort_by_key(|it| (it.line, it.column));
     }
 
-    /// The items directly under one.
+    /// The direct sub-items of an item.
     pub fn children(&self, index: usize) -> impl Iterator<Item = usize> {
-        // What stands under an item follows it without a gap, so the search ends early.
+        // Sub-items follow their parent without a gap, so the search ends early.
         let rest = self.items.iter().enumerate().skip(index + 1);
         rest.take_while(move |(_, it)| it.parent.is_some_and(|parent| parent >= index))
             .filter(move |(_, it)| it.parent == Some(index))
             .map(|(at, _)| at)
     }
 
-    /// An item and what it stands under, nearest first.
+    /// An item, its parent, and so on up to the top.
     pub fn upwards(&self, index: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(index), |at| self.items.get(*at)?.parent)
     }

@@ -1,10 +1,9 @@
-//! Which known word somebody may have meant: the one with the fewest letters put in, taken out, changed or
-//! swapped with their neighbour.
+//! Finds the known word that somebody most likely meant: the one with the smallest edit distance.
 
-/// Longer words are not compared: a suggestion is a courtesy and must cost next to nothing.
+/// Longer words are not compared, so that a suggestion stays cheap.
 const LONGEST: usize = 80;
 
-/// The known word nearest to `word`, if one is near enough to be meant.
+/// The known word nearest to `word`, if it is near enough.
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = folded(word)?;
     let length = word.chars().count();

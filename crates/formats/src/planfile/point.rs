@@ -1,4 +1,4 @@
-//! How a problem is drawn: its words, its line, and a pointer at the place.
+//! Draws a problem: its message, its line, and a marker below the position.
 
 use super::{Problem, Severity};
 use crate::text::{many_lines, one_line, width};
@@ -6,10 +6,10 @@ use crate::text::{many_lines, one_line, width};
 /// Columns of a source line that are shown.
 const WIDE: usize = 76;
 
-/// Columns that are shown before the place, when the line is too long.
+/// Columns that are shown before the position, if the line is too long.
 const BEFORE: usize = 30;
 
-/// A problem as people know it from compilers. `text` is what was read, `name` what it is called.
+/// A problem in the style of compiler messages. `text` is the file's content, `name` its name.
 pub fn draw(name: &str, text: &str, problem: &Problem) -> String {
     let Problem { line, column, length, severity, what, hint } = problem;
     let word = match severity {
@@ -32,10 +32,11 @@ pub fn draw(name: &str, text: &str, problem: &Problem) -> String {
     out
 }
 
-/// The part of a line to show, the columns before the place in it, and the columns of the place.
+/// The part of a line to show, the columns before the position in it, and the columns to mark.
 fn window(line: &str, column: usize, length: usize) -> (String, usize, usize) {
     let at = column.saturating_sub(1);
-    // From the left edge if the place is near it, else from some way before.
+    // Starts at the left edge if the position is near it, otherwise a few columns before the
+    // position.
     let skip = if at + length.min(BEFORE) < WIDE { 0 } else { at.saturating_sub(BEFORE) };
     let part = |from: usize, count: usize| -> String {
         let letters: String = line.chars().skip(from).take(count).collect();

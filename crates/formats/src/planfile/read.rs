@@ -1,8 +1,8 @@
-//! From text to items: a reader of Markdown checklists that forgives what it can.
+//! Reads Markdown checklists leniently.
 //!
-//! Of Markdown it knows lists, headings, fenced blocks, comments and front matter; all else is prose,
-//! kept where it stands under an item and passed over elsewhere. One pass, line by line; what nests
-//! is kept on a stack and never recursed into, so that no text is too deep or too long.
+//! It knows lists, headings, fenced blocks, comments and front matter. Everything else is prose:
+//! kept under an item, ignored elsewhere. It makes one pass over the lines and keeps nesting on a
+//! stack, without recursion, so that no input is too deep or too long.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,16 @@ use super::lines::{Fence, Line, bullet, heading, lines, quotation, underline};
 use super::{Fields, FileItem, PlanFile, Problem, Severity, Tick};
 use crate::text::seconds;
 
-/// Items may stand this deep under each other.
+/// Deepest nesting of items.
 const DEEPEST: usize = 32;
 
-/// Problems beyond this are not noted: nobody reads on.
+/// Further problems are not noted.
 pub(super) const MOST_PROBLEMS: usize = 200;
 
-/// How much of a text is quoted in a message.
+/// Longest quotation of the file in a message.
 const QUOTED: usize = 60;
 
-/// Reads a plan file. Never fails: what is wrong is among the problems.
+/// Reads a plan file. Never fails: mistakes are in [`PlanFile::problems`].
 pub fn read(text: &str) -> PlanFile {
     let mut reader = Reader::default();
     let skip = front_matter(text);
@@ -33,7 +33,7 @@ pub fn read(text: &str) -> PlanFile {
     reader.finish()
 }
 
-/// How many lines of settings, as other programs put them between two `---`, a file begins with.
+/// The number of lines of front matter: settings of other programs between two `---` lines.
 fn front_matter(text: &str) -> usize {
     let mut lines = lines(text);
     if lines.next().is_none_or(|line| line.text.trim_end() != "---") {
@@ -43,7 +43,7 @@ fn front_matter(text: &str) -> usize {
     end.map_or(0, |line| line.number)
 }
 
-/// Where something is, for a problem that points at it.
+/// A position in the file, for a problem.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Spot {
     pub(super) line: usize,
@@ -65,7 +65,7 @@ impl Spot {
     }
 }
 
-/// A text short enough for a message, in quotes.
+/// A text in quotes, shortened for a message.
 pub(super) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("\"{}…\"", &text[..end]),
@@ -76,23 +76,23 @@ pub(super) fn quoted(text: &str) -> String {
 #[derive(Default)]
 struct Reader<'a> {
     file: PlanFile,
-    /// The items that a line may still belong to, from the top down, with their indentation.
+    /// The items that the next line may belong to, from the top down, with their indentation.
     open: Vec<(usize, usize)>,
-    /// The headings that hold now, with their level; the title is not among them.
+    /// The current headings with their level, without the title.
     sections: Vec<(usize, String)>,
-    /// In which line a field of an item was first set, so that a second one can name it.
+    /// The line in which a field of an item was first set, for the error about a second one.
     set: HashMap<(usize, Key), usize>,
-    /// What the `after:` lines say, to be looked up when all titles are known.
+    /// The `after:` lines, resolved at the end, when all titles are known.
     wanted: Vec<Wanted<'a>>,
     state: State,
-    /// A command without a value, which a block may follow.
+    /// A command field without a value; a code block may follow.
     awaited: Option<(usize, Key, Spot)>,
-    /// A plain line outside of items, which an underline may make a heading of.
+    /// A plain line outside of items, which becomes a heading if it is underlined.
     above: Option<&'a str>,
     was_blank: bool,
-    /// A list entry without a box was just seen, outside of items.
+    /// The previous line outside of items was a list entry without a box.
     boxless: bool,
-    /// The item whose title may go on in the next line, and how wide the line was that it stands in.
+    /// The item whose title may continue on the next line, and the width of its line.
     titled: Option<(usize, usize)>,
 }
 
@@ -105,7 +105,7 @@ enum State {
         fence: Fence,
         indent: usize,
         to: Option<(usize, Option<Key>)>,
-        /// How far the item is indented that the block stands in.
+        /// The indentation of the item that contains the block.
         within: Option<usize>,
         text: String,
         begun: Spot,
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         let was_blank = std::mem::take(&mut self.was_blank);
         let begun = Spot::of(&line, line.body, line.body + body.len());
         if let Some(rest) = body.strip_prefix("<!--") {
-            // What follows a comment stands by itself.
+            // The line after a comment continues nothing.
             self.was_blank = true;
             if !rest.contains("-->") {
                 self.state = State::Comment { begun };
@@ -185,8 +185,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a line right below a title is the rest of it: an editor broke it there. A sentence of its own is
-    /// prose about the item.
+    /// Whether a line directly below a title continues the title, because an editor wrapped it. A
+    /// sentence of its own is prose.
     fn is_wrapped(&self, item: usize, wide: usize, line: &Line<'a>) -> bool {
         let Some(title) = self.file.items.get(item).map(|it| it.title.as_str()) else {
             return false;
@@ -205,17 +205,17 @@ impl<'a> Reader<'a> {
         self.titled = Some((item, wide(line)));
     }
 
-    /// A box inside a quotation is no item, and looks like one.
+    /// Warns about a box inside a quotation, which looks like an item but is none.
     fn quoted_box(&mut self, line: &Line<'a>, body: &str) {
         let said = quotation(body).unwrap_or_default();
         if bullet(said).is_some_and(|width| tick(&said[width..]).is_some()) {
             let spot = Spot::of(line, line.body, line.body + body.len());
-            let hint = "take the `>` away if it is to be done.".to_owned();
-            self.warning(spot, "a box in a quotation is no item".to_owned(), Some(hint));
+            let hint = "remove the `>` if it is to be done.".to_owned();
+            self.warning(spot, "a box in a quotation is not an item".to_owned(), Some(hint));
         }
     }
 
-    /// A heading, unless it stands under an item: there it is that item's prose.
+    /// A heading, unless it is under an item, where it is prose.
     fn heading_at(&self, line: &Line<'a>, body: &'a str) -> Option<(usize, &'a str)> {
         let inside = self.open.first().is_some_and(|(_, indent)| line.indent > *indent);
         if inside { None } else { heading(body) }
@@ -234,7 +234,7 @@ impl<'a> Reader<'a> {
         self.sections.push((level, text.to_owned()));
     }
 
-    /// A list entry: an item if it has a box, else what an item says, or prose.
+    /// A list entry: an item if it has a box, otherwise a field or prose.
     fn entry(&mut self, line: Line<'a>, width: usize, was_blank: bool) {
         let inner = line.from(line.body + width);
         match tick(inner.body()) {
@@ -242,7 +242,7 @@ impl<'a> Reader<'a> {
             None => {
                 let reaches = self.open.iter().any(|(_, indent)| line.indent > *indent);
                 if reaches && !matches!(field::shape(inner.body()), Shape::Prose) {
-                    // `- run: make` under an item means what it would without the bullet.
+                    // `- run: make` under an item is the same as without the bullet.
                     self.under(&Line { indent: line.indent, ..inner }, was_blank);
                 } else {
                     self.boxless = !reaches;
@@ -255,7 +255,7 @@ impl<'a> Reader<'a> {
     fn item(&mut self, line: &Line<'a>, inner: &Line<'a>, found: Found) {
         self.unanswered();
         self.boxless = false;
-        // One blank more than its neighbour is a slip, two stand under it.
+        // One more blank than the line above is a slip; two make a sub-item.
         while self.open.last().is_some_and(|(_, indent)| indent + 2 > line.indent) {
             self.open.pop();
         }
@@ -268,17 +268,17 @@ impl<'a> Reader<'a> {
         let at = inner.from(inner.body + found.end);
         let title = at.body();
         if title.is_empty() {
-            let hint = "write what is to be done behind the box.";
+            let hint = "write the title after the box.";
             self.error(spot, "an item without a title".to_owned(), hint);
         }
         if found.is_tight {
             let begun = Spot::of(line, inner.body, inner.body + found.end);
             let hint = "write `[ ] ` before the title; it is taken as an item.".to_owned();
-            self.warning(begun, "no blank behind the box".to_owned(), Some(hint));
+            self.warning(begun, "no blank after the box".to_owned(), Some(hint));
         }
         if let Some(unknown) = found.unknown {
             let begun = Spot::of(line, inner.body, inner.body + found.end);
-            let hint = "`[ ]` is open, `[x]` done, `[>]`, `[~]` or `[/]` begun, `[-]` or `[c]` skipped; it is taken as open.";
+            let hint = "`[ ]` is open, `[x]` done, `[>]`, `[~]` or `[/]` in progress, `[-]` or `[c]` skipped; it is taken as open.";
             let what = format!("an unknown box `[{unknown}]`");
             self.warning(begun, what, Some(hint.to_owned()));
         }
@@ -297,13 +297,14 @@ impl<'a> Reader<'a> {
             fields: Fields::default(),
         });
         self.open.push((index, line.indent));
-        // As wide as with one sign in the box: ticking it must not change how the next line is read.
+        // Counts one character for the content of the box, so that ticking it does not change how
+        // the next line is read.
         let signs = inner.text.get(inner.body..).unwrap_or_default();
         let signs = signs.get(found.inside).unwrap_or_default().chars().count();
         self.titled = Some((index, (wide(line) + 1).saturating_sub(signs)));
     }
 
-    /// A line that belongs to the item that it stands under, if any: a field or prose.
+    /// A field or prose of the item that the line belongs to, if there is one.
     fn under(&mut self, line: &Line<'a>, was_blank: bool) {
         let owner = self.owner(line.indent, was_blank);
         let body = line.body();
@@ -313,12 +314,12 @@ impl<'a> Reader<'a> {
         match (shape, owner) {
             (Shape::Field { key, value }, Some(item)) => self.field(line, item, key, value),
             (Shape::Field { key, .. }, None) => {
-                // Prose may look like this anywhere; only beside a list it is likely a slip.
+                // Prose may look like this. It is a likely mistake only near a list.
                 if self.boxless || !self.file.items.is_empty() {
                     let hint = if self.boxless {
                         "an item has a box: write `- [ ] ` before its title."
                     } else {
-                        "indent it, so that it stands under its item."
+                        "indent it, so that it belongs to its item."
                     };
                     let what = format!("`{}:` belongs to no item", key.as_str());
                     self.warning(spot, what, Some(hint.to_owned()));
@@ -335,7 +336,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The deepest item that a line is indented under; without indentation, the one right above.
+    /// The deepest item that a line is indented under; without indentation, the item directly
+    /// above.
     fn owner(&mut self, indent: usize, was_blank: bool) -> Option<usize> {
         let deepest = self.open.iter().rposition(|(_, at)| *at < indent);
         match deepest {
@@ -372,7 +374,7 @@ impl<'a> Reader<'a> {
                 self.awaited = Some((item, key, spot));
             } else {
                 let hint = format!("write {}.", key.example());
-                self.error(spot, format!("`{name}:` says nothing"), &hint);
+                self.error(spot, format!("`{name}:` has no value"), &hint);
             }
             return;
         }
@@ -381,8 +383,9 @@ impl<'a> Reader<'a> {
             return;
         }
         if key.is_command() && field::command(value).is_none() {
-            let what = format!("`{name}:` is a sentence and no command");
-            let hint = "a command stands alone, or in one pair of backticks; it is taken as prose.";
+            let what = format!("`{name}:` is a sentence, not a command");
+            let hint =
+                "write only the command, or put it in one pair of backticks; it is taken as prose.";
             self.warning(spot, what, Some(hint.to_owned()));
             self.set.remove(&(item, key));
             return self.prose(item, line.body());
@@ -401,7 +404,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sets a field; `false` if the value is none.
+    /// Sets a field; `false` if the value is not valid.
     fn value(&mut self, item: usize, key: Key, value: &str) -> bool {
         let Some(item) = self.file.items.get_mut(item) else { return true };
         let fields = &mut item.fields;
@@ -429,7 +432,7 @@ impl<'a> Reader<'a> {
                 Some(seconds) => fields.timeout = Some(seconds),
                 None => return false,
             },
-            // Looked up at the end, when every title is known.
+            // Resolved at the end, when all titles are known.
             Key::After => {}
         }
         true
@@ -465,14 +468,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A fenced block: a command if one is awaited, else prose of the item that it stands under.
+    /// A fenced block: a command if a command field waits for it, otherwise prose of its item.
     fn block(&mut self, line: &Line<'a>, fence: Fence, begun: Spot, was_blank: bool) {
         let awaited = self.awaited.take();
         let to = match awaited {
             Some((item, key, _)) => Some((item, Some(key))),
             None => self.owner(line.indent, was_blank).map(|item| (item, None)),
         };
-        // One that stands as far left as its item does not stand in it.
+        // A block that is not indented further than its item does not belong to it.
         let item = to.and_then(|(item, _)| self.open.iter().find(|it| it.0 == item));
         let within = item.map(|it| it.1).filter(|it| line.indent > *it);
         let text = String::new();
@@ -500,7 +503,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A command was announced, and something else came.
+    /// Reports a command field that was followed by something else than a block.
     fn unanswered(&mut self) {
         if let Some((_, key, spot)) = self.awaited.take() {
             let hint = format!("write {}.", key.example());
@@ -511,7 +514,7 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> PlanFile {
         self.unanswered();
         match std::mem::take(&mut self.state) {
-            // Of a command that is not ended, nobody knows whether the file was cut off in it.
+            // An unclosed block of a command may be cut off, so it must not run.
             State::Block { to: to @ Some((_, None)), within: Some(_), text, begun, .. } => {
                 let hint = Some("end it with a line of the same signs.".to_owned());
                 self.warning(begun, "a block that ends with the file".to_owned(), hint);
@@ -554,7 +557,7 @@ impl<'a> Reader<'a> {
     }
 
     fn note(&mut self, problem: Problem) {
-        // Warnings make room: one error among a thousand of them must not get lost.
+        // An error replaces a warning if the list is full.
         let errors = problem.severity == Severity::Error;
         if self.file.problems.len() < MOST_PROBLEMS || (errors && self.file.is_sound()) {
             self.file.problems.push(problem);
@@ -562,7 +565,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What can only be seen when all items are known.
+/// Checks that need all items.
 fn check_items(file: &mut PlanFile) {
     let mut problems = Vec::new();
     let mut seen = HashMap::new();
@@ -574,7 +577,8 @@ fn check_items(file: &mut PlanFile) {
             && let Some(first) = seen.insert(key, item.line)
         {
             let what = format!("a second item called {}", quoted(&item.title));
-            let hint = format!("the first is in line {first}; items are known by their titles.");
+            let hint =
+                format!("the first is in line {first}; items are identified by their titles.");
             problems.push(spot.problem(Severity::Error, what, Some(hint)));
         }
         if item.fields.run.is_some() && item.fields.agent.is_some() {
@@ -584,7 +588,7 @@ fn check_items(file: &mut PlanFile) {
         }
         if !item.fields.covers.is_empty() && item.fields.verify.is_none() {
             let what = format!("{} has `covers:` but no `verify:`", quoted(&item.title));
-            let hint = "the files that a check speaks for mean nothing without one.".to_owned();
+            let hint = "`covers:` has no effect without a check.".to_owned();
             problems.push(spot.problem(Severity::Warning, what, Some(hint)));
         }
         if item.tick == Tick::Done {
@@ -593,7 +597,7 @@ fn check_items(file: &mut PlanFile) {
             if open > 0 {
                 let what =
                     format!("{} is ticked, but {open} under it are not", quoted(&item.title));
-                let hint = "it is taken as open until they are done.".to_owned();
+                let hint = "it counts as open until they are done.".to_owned();
                 problems.push(spot.problem(Severity::Warning, what, Some(hint)));
             }
         }
@@ -604,24 +608,24 @@ fn check_items(file: &mut PlanFile) {
 /// A box at the beginning of an entry.
 struct Found {
     tick: Tick,
-    /// What is between the brackets, in bytes of the entry.
+    /// The content of the brackets, in bytes of the entry.
     inside: std::ops::Range<usize>,
-    /// Where the title begins, blanks not counted.
+    /// Where the title begins.
     end: usize,
     unknown: Option<char>,
-    /// Nothing is between the box and the title.
+    /// No blank is between the box and the title.
     is_tight: bool,
 }
 
-/// A title in a line as wide as this was likely broken by an editor.
+/// A title in a line of this width may have been wrapped by an editor.
 const WRAPPED: usize = 60;
 
-/// How many columns a line takes, about.
+/// The width of a line in columns, approximately.
 fn wide(line: &Line<'_>) -> usize {
     line.indent + line.body().chars().count()
 }
 
-/// Whether a line is an item that does not stand under the one that is indented so far.
+/// Whether a line is an item that is not a sub-item of an item with this indentation.
 fn ends_item(line: &Line<'_>, within: usize) -> bool {
     let body = line.body();
     let is_item = || bullet(body).is_some_and(|width| tick(&body[width..]).is_some());
@@ -630,11 +634,11 @@ fn ends_item(line: &Line<'_>, within: usize) -> bool {
 
 fn tick(body: &str) -> Option<Found> {
     let rest = body.strip_prefix('[')?;
-    // A box is short; a line of any length is judged by its beginning.
+    // A box is short, so the beginning of the line is enough.
     let close = rest.char_indices().take(4).find(|(_, ch)| *ch == ']').map(|(at, _)| at)?;
     let after = &rest[close + 1..];
     let is_tight = !(after.is_empty() || after.starts_with(char::is_whitespace));
-    // What follows a link or a reference at once is no letter.
+    // After a box without a blank must come a letter or digit; otherwise it is a link or reference.
     if is_tight && !after.starts_with(char::is_alphanumeric) {
         return None;
     }
@@ -648,7 +652,7 @@ fn tick(body: &str) -> Option<Found> {
         (Some('-' | 'c' | 'C'), None) => (Tick::Skipped, None),
         // A footnote or a reference.
         (Some(sign), None) if sign.is_ascii_digit() || sign == '^' => return None,
-        // A letter in brackets with a word right behind it is many things.
+        // A letter in brackets directly before a word may be anything.
         (Some(_), None) if is_tight => return None,
         (Some(sign), None) => (Tick::Open, Some(sign)),
     };

@@ -1,4 +1,4 @@
-//! Files as people write them, and what becomes of them.
+//! Plan files as people write them, and how they are read.
 
 mod hostile;
 mod import;
@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use super::{PlanFile, draw};
 
-/// A file as it was understood, and what is said about it.
-fn told(text: &str) -> String {
+/// The parsed file and its problems, as text.
+fn described(text: &str) -> String {
     let file = super::read(text);
     let mut out = format!("title: {}\n", file.title.as_deref().unwrap_or("none"));
     out.push_str(&outline(&file));

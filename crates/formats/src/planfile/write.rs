@@ -1,11 +1,11 @@
-//! Boxes written back into a file: nothing else of it changes, to the byte.
+//! Writes boxes back into a file. No other byte changes.
 
 use punchlist_model::{Plan, Status};
 
 use super::read::read;
 use super::{PlanFile, Tick, matched};
 
-/// What each item's box should say for a plan; `None` where the plan does not know the item.
+/// The box of each item according to a plan; `None` if the plan does not have the item.
 pub fn ticks(file: &PlanFile, plan: &Plan) -> Vec<Option<Tick>> {
     let status = |number| {
         Some(match plan.get(number)?.status {
@@ -18,10 +18,10 @@ pub fn ticks(file: &PlanFile, plan: &Plan) -> Vec<Option<Tick>> {
     matched(file, plan).into_iter().map(|number| number.and_then(status)).collect()
 }
 
-/// The text with its items' boxes set, in the order of [`PlanFile::items`].
+/// The text with the boxes of its items set, in the order of [`PlanFile::items`].
 ///
-/// A box that says so already stays as it was written. The text is read again, so that what
-/// somebody wrote into the file meanwhile stays; `ticks` should come from that same text.
+/// A box that already has the right meaning stays as it was written. The text is parsed again, so
+/// pass `ticks` that come from the same text.
 pub fn write_back(text: &str, ticks: &[Option<Tick>]) -> String {
     let file = read(text);
     let mut out = String::with_capacity(text.len() + ticks.len());

@@ -1,4 +1,4 @@
-//! Words for people's own requests: plan a task, review the list, approve an item.
+//! Texts for what a person asks for: plan a task, review the list, approve an item.
 
 use punchlist_model::{Item, Plan};
 
@@ -9,10 +9,10 @@ use super::wrap::Tag;
 /// Most items that a review shows.
 const MOST_ITEMS: usize = 100;
 
-/// Most titles that are named in a question.
+/// Most titles that a question names.
 const MOST_TITLES: usize = 10;
 
-/// Asks for a plan of a task. The task is the user's own words, so it stands as it is.
+/// Asks for a plan of a task. The task is in the user's own words, so it is not quoted.
 pub fn plan_task(task: &str, tools: &Tools) -> String {
     format!(
         "Plan this task before you begin: look at what it involves, break it into steps that can \
@@ -22,7 +22,7 @@ pub fn plan_task(task: &str, tools: &Tools) -> String {
     )
 }
 
-/// Asks to go through what is open.
+/// Asks the model to review the open items.
 pub fn review(plan: Option<&Plan>, tools: &Tools) -> String {
     let open: Vec<&Item> = plan
         .map(|plan| plan.listed().into_iter().filter(|item| item.is_open()).collect())
@@ -51,7 +51,7 @@ pub fn review(plan: Option<&Plan>, tools: &Tools) -> String {
     )
 }
 
-/// Asks a person whether items count as done.
+/// Asks a person to approve items.
 pub fn approval<'a>(titles: impl Iterator<Item = &'a str>) -> String {
     let titles = named(titles);
     match titles.as_slice() {
@@ -62,7 +62,7 @@ pub fn approval<'a>(titles: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Tells a model that a person said no.
+/// Tells a model that a person declined.
 pub fn declined<'a>(titles: impl Iterator<Item = &'a str>) -> String {
     format!(
         "The user was asked and did not approve: {}. Nothing was changed. Ask what is missing \
@@ -71,7 +71,7 @@ pub fn declined<'a>(titles: impl Iterator<Item = &'a str>) -> String {
     )
 }
 
-/// Titles on one line each, in quotes, and not too many of them.
+/// Titles in quotes, one per line, up to a limit.
 fn named<'a>(titles: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut titles = titles.map(|title| format!("\u{201c}{}\u{201d}", brief(title, 200)));
     let mut named: Vec<String> = titles.by_ref().take(MOST_TITLES).collect();

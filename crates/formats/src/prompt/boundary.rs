@@ -1,4 +1,4 @@
-//! The session's own open list, put back word for word after its context was lost.
+//! The session's own open list, given to the model again after its context was lost.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,15 @@ use super::quote::whole;
 use super::tools::{Calls, Names, Tools};
 use super::wrap::Tag;
 
-/// The open list, fenced as quoted data, in at most `budget` tokens all told; what did not fit is
-/// counted. `None` if nothing is open, or the budget is too small to say anything.
+/// The open list, fenced as quoted data, in at most `budget` tokens in all, with a count of the
+/// items that did not fit. `None` if no item is open, or if the budget is too small.
 pub fn boundary(plan: &Plan, tools: &Tools, tag: &Tag, budget: u64) -> Option<String> {
     list(plan, Calls::plain(tools), tag, budget)
 }
 
-/// The same for an agent that has names of its own for its items. What it has none for is called
-/// `todo` and by its number, and is kept current with `others`, since its own tools cannot reach it.
+/// Like [`boundary`], for an agent that has its own names for items. An item without such a name is
+/// called `todo` with its number. The text says to update it with `others`, because the agent's own
+/// tools cannot reach it.
 pub fn boundary_named(
     plan: &Plan,
     tools: &Tools,
@@ -34,14 +35,14 @@ fn list(plan: &Plan, calls: Calls<'_>, tag: &Tag, budget: u64) -> Option<String>
         return None;
     }
     let update = calls.update(&open);
-    // What is in progress must not be what falls out, so it is the first to get its place.
+    // Items in progress get their place first, so that they are never left out.
     let mut by_weight = open.clone();
     by_weight.sort_by_key(|item| (item.status != Status::InProgress, item.position));
     let frame = quoted("", open.len(), &update, tag);
     let mut room = budget.saturating_mul(4).saturating_sub(bytes(&frame));
     let mut kept: BTreeSet<Number> = BTreeSet::new();
     for item in by_weight {
-        // The fence grows at most by as much as the title has backticks.
+        // The fence grows at most by the number of backticks in the title.
         let cost = cost(item, calls, room);
         let Some(rest) = room.checked_sub(cost) else { break };
         room = rest;
@@ -65,8 +66,8 @@ fn bytes(text: &str) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
-/// The most bytes that showing an item can add. A text that is longer than the room by itself need
-/// not be looked at.
+/// The most bytes that showing an item can add. A text that is longer than the room is not measured
+/// exactly.
 fn cost(item: &Item, calls: Calls<'_>, room: u64) -> u64 {
     let raw = bytes(&item.title).max(item.waiting_on.as_deref().map_or(0, bytes));
     if raw > room.saturating_mul(4).saturating_add(4096) {
@@ -74,7 +75,7 @@ fn cost(item: &Item, calls: Calls<'_>, room: u64) -> u64 {
     }
     let line = line(item, calls);
     let ticks = line.matches('`').count();
-    // Two fences, and the line's own break.
+    // The line, its line break, and the growth of both fences.
     bytes(&line).saturating_add(1).saturating_add(2 * u64::try_from(ticks).unwrap_or(u64::MAX / 2))
 }
 

@@ -1,8 +1,8 @@
-//! What is said to a model beside the tools: prompt sections, reminders, and why it may not stop yet.
+//! Texts for a model besides the tools: prompt sections, reminders, and refusals of a stop.
 //!
-//! Words only. Whether and when something is said is decided by [`punchlist_model::guard`] and
-//! [`punchlist_model::remind`]. Titles come from agents and are hostile: they are quoted on one line,
-//! cannot close a tag or a fence, and every text here is bounded in length.
+//! Only the wording is here. [`punchlist_model::guard`] and [`punchlist_model::remind`] decide
+//! whether and when a text is given. Titles come from agents and may be hostile: they are quoted on
+//! one line and cannot close a tag or a fence. Every text has a maximum length.
 
 mod ask;
 mod boundary;

@@ -1,13 +1,13 @@
-//! How evidence comes to items that lack it, in words for an agent.
+//! Tells an agent how items get the evidence that they lack.
 //!
-//! Only verbs are named that can work when an agent runs them; what is a person's to do is said to be
-//! that. Nothing is run or decided here.
+//! The texts name only verbs that work when an agent runs them, and say what only a person can do.
+//! Nothing is run or decided here.
 
 use std::fmt::Write as _;
 
-use punchlist_model::{Item, Level, Origin, Plan, Verification};
+use punchlist_model::{Item, Level, Origin, Slice, Verification};
 
-/// Most numbers that a verb is told.
+/// Most numbers in a command line.
 const MOST_NUMBERS: usize = 10;
 
 /// What an item lacks before it counts as completed.
@@ -15,12 +15,12 @@ const MOST_NUMBERS: usize = 10;
 pub(crate) enum Lacks {
     /// A check that passed.
     Check,
-    /// A person's word, which no agent can give.
+    /// A person's approval, which no agent can give.
     Person,
 }
 
 impl Lacks {
-    pub(crate) fn of(plan: &Plan, item: &Item) -> Option<Self> {
+    pub(crate) fn of(plan: &Slice, item: &Item) -> Option<Self> {
         let failed = match plan.verification(item, false) {
             Verification::Required => false,
             Verification::Failed => true,
@@ -29,8 +29,8 @@ impl Lacks {
         Some(Self::demanded(item, plan.demanded(item), failed))
     }
 
-    /// The same where the evidence is known to be missing. A check that failed is the agent's to mend
-    /// before a person is asked.
+    /// What an item lacks if it is known that evidence is missing. The agent must fix a failed
+    /// check before a person is asked.
     pub(crate) fn demanded(item: &Item, demanded: Option<Level>, failed: bool) -> Self {
         if demanded == Some(Level::Approved) && !(failed && item.check.is_some()) {
             Self::Person
@@ -40,9 +40,9 @@ impl Lacks {
     }
 }
 
-/// How items come to be checked, to follow "once it was checked" or the like. `verify` checks all that
-/// it is told or nothing: what has no check, or one that it may refuse to run, is not named along with
-/// the others.
+/// How to check items; follows words such as "once it was checked". `verify` checks all items that
+/// it is given or none, so items without a check, or with one that it may refuse to run, are not
+/// named together with others.
 pub(crate) fn check(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> String {
     let with = |origin: Option<Origin>| -> Vec<&Item> {
         let is_it = |item: &&Item| item.check.as_ref().map(|check| check.origin) == origin;
@@ -68,7 +68,7 @@ pub(crate) fn check(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> S
         [..] => ("each", "N".to_owned()),
     };
     let (names, all) = (named(&bare), numbers(&bare));
-    // An agent that has names of its own for items would take those for N.
+    // An agent that has its own names for items would take those names for N.
     let typed = all.replace(' ', ", ");
     let is_clear = bare.len() == 1 || names.starts_with(&typed);
     let which = if is_clear { String::new() } else { format!(" (N is one of {typed})") };
@@ -81,8 +81,8 @@ pub(crate) fn check(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> S
     text
 }
 
-/// What an agent does about open items that a person must approve: it asks, and they wait. `wait` is how
-/// its tools say that of an item; any agent can say it with the verb.
+/// What an agent does about open items that a person must approve: ask, and let them wait. `wait`
+/// says how its tools do that; otherwise the verb does it.
 pub(crate) fn approve(items: &[&Item], wait: Option<&str>) -> String {
     let (them, number) = match items {
         [one] => ("it", one.number.to_string()),

@@ -1,17 +1,17 @@
-//! Somebody's text on one line of ours, so that it cannot pass for anything but data.
+//! Quotes foreign text on one line, so that a model takes it only for data.
 
 use crate::text::{one_line, truncate};
 
-/// The text on one line, word for word, without what could steer a terminal. `<` becomes `&lt;`, so
-/// that no text can close the tag that it stands in.
+/// The text on one line, in full, without control characters. `<` becomes `&lt;`, so that no text
+/// can close the tag around it.
 pub(super) fn whole(text: &str) -> String {
     one_line(text).replace('<', "&lt;")
 }
 
-/// As [`whole`], but at most about `most` columns, with `…` where it was cut.
+/// Like [`whole`], but shortened to about `most` columns, with `…`.
 pub(super) fn brief(text: &str, most: usize) -> String {
-    // Ten megabytes are not cleaned for the sake of a hundred columns. What is invisible at the
-    // beginning may use up the rest; then so little is shown of it.
+    // Only the beginning of a very long text is cleaned. If it consists of invisible characters,
+    // less is shown.
     let most_chars = most.saturating_mul(20);
     let head = if text.len() <= most_chars {
         text.len()

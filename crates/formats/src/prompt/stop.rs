@@ -1,6 +1,7 @@
-//! What a model reads when it wants to stop too early.
+//! The texts that a model reads when its stop is refused.
 //!
-//! Short, exact, in the terms of its own tools; no threats, no capitals.
+//! They are short and exact, and name the model's own tools. They contain no threats and no
+//! capitals.
 
 use std::fmt::Write as _;
 
@@ -20,35 +21,35 @@ const MOST_ITEMS: usize = 10;
 const MOST_TITLE: usize = 100;
 /// Most columns of a goal.
 const MOST_STATEMENT: usize = 400;
-/// How every refusal begins, and how it ends.
+/// How every refusal begins and ends.
 const BEGINS: &str = "Not finished: ";
 const ENDS: &str = "Then stop.";
 
-/// Whether a text is, or contains, a refusal of a stop: some agents hand it to the model as if the
-/// user had said it.
+/// Whether a text is or contains a refusal of a stop. Some agents give it to the model as a user's
+/// prompt.
 pub fn is_refusal(text: &str) -> bool {
     let begun = text.find(BEGINS).filter(|at| *at == 0 || text[..*at].ends_with(['\n', ' ', '>']));
-    // Lines are broken anywhere between words.
+    // Lines may be wrapped between any words.
     let words =
         |at: usize| text[at..].split_whitespace().zip(text[at..].split_whitespace().skip(1));
     begun.is_some_and(|at| words(at).any(|(one, other)| ENDS == format!("{one} {other}")))
 }
 
-/// What a refusal says beside what is open.
+/// Additional sentences of a refusal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Also<'a> {
-    /// The agent's answer asks something, and nobody is there who could answer.
+    /// The agent's answer asks a question, but nobody is there to answer it.
     pub unheard: bool,
-    /// How what needs a person is put aside, where the agent is to be told.
+    /// How to park an item that needs a person, if the agent should know.
     pub park: Option<&'a str>,
 }
 
 impl Also<'_> {
-    /// The same in words, each sentence with a blank behind it.
+    /// The sentences, each followed by a blank.
     fn words(self, what: &str) -> String {
         let mut text = String::new();
         if self.unheard {
-            text.push_str("Nobody is here who could answer a question. ");
+            text.push_str("Nobody is here to answer a question. ");
         }
         if let Some(park) = self.park {
             let _ = write!(text, "{what}: {park}. ");
@@ -57,16 +58,15 @@ impl Also<'_> {
     }
 }
 
-/// Why the turn may not end yet: what holds it, and what can be done about that with these tools.
+/// Why the turn may not end: the items that hold it, and what to do with these tools.
 ///
-/// `held` are the numbers of [`punchlist_model::guard::Verdict::Refuse`]; unknown ones are passed
-/// over.
+/// `held` are the numbers in [`punchlist_model::guard::Verdict::Refuse`]; unknown ones are ignored.
 pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools, also: Also<'_>) -> String {
     refusal(plan, held, Calls::plain(tools), also)
 }
 
-/// The same for an agent that has names of its own for its items. What it has none for is called
-/// `todo` and by its number, and is settled with `others`.
+/// Like [`stop_refusal`], for an agent that has its own names for items. An item without such a
+/// name is called `todo` with its number, and is settled with `others`.
 pub fn stop_refusal_named(
     plan: &Plan,
     held: &[Number],
@@ -121,7 +121,7 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, also: Also<'_>) -> St
     text
 }
 
-/// What must happen to open items before the tools above can complete them, or before that counts.
+/// What must happen to open items before the tools can complete them.
 fn before_completion(plan: &Plan, items: &[&Item], calls: Calls<'_>) -> String {
     let lacking = |what: Lacks| -> Vec<&Item> {
         let is_it = |it: &&Item| it.is_open() && Lacks::of(plan, it) == Some(what);
@@ -146,13 +146,13 @@ fn before_completion(plan: &Plan, items: &[&Item], calls: Calls<'_>) -> String {
     text
 }
 
-/// Why a task is not completed yet: what its plan demands, and what can be done about that.
+/// Why a task cannot be completed yet: the evidence that its plan demands, and how to get it.
 pub fn completion_refusal(item: &Item) -> String {
     let advice = prove::check(&[item], |_| "it".to_owned());
     format!("Not yet: this task counts as completed once it was checked{advice} Then complete it.")
 }
 
-/// Why the turn may not end yet although no item is open: the goal above the list, and what is missing.
+/// Why the turn may not end although no item is open: the goal, and what is missing.
 pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String {
     let statement = plan.goal.as_ref().map(|it| it.statement.as_str()).unwrap_or_default();
     let mut text = format!(
@@ -168,10 +168,10 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String 
         "The goal is accepted by these items. Take up again what was given up, or put what does the \
          same on the list and do it. If it is to stay as it is, say why. "
     } else if !plan.is_word_enough(Some(Level::Reported)) {
-        "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
+        "Compare what was done with it. Put what is missing on the list and do it. If nothing is \
          missing, a person says so: ask the user whether the goal is met. "
     } else {
-        "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
+        "Compare what was done with it. Put what is missing on the list and do it. If nothing is \
          missing, run `punchlist goal --met`. "
     };
     text.push('\n');
@@ -180,7 +180,7 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String 
     text
 }
 
-/// The tools' advice speaks of several items; for one, of that one.
+/// The advice of a set of tools is written for several items; this adapts it to one.
 fn one_or_each(advice: &str, open: usize) -> String {
     if open == 1 { advice.replacen("became of each", "became of it", 1) } else { advice.to_owned() }
 }
@@ -205,7 +205,7 @@ fn counts(plan: &Plan, open: usize, unproven: usize) -> String {
     }
     let mut text = parts.join(", ");
     text.push('.');
-    // Said only where the count above would otherwise contradict the list that the model sees.
+    // Given only if the count would otherwise contradict the list that the model sees.
     let excused = usize::try_from(plan.open).unwrap_or(usize::MAX).saturating_sub(open);
     if excused > 0 {
         let _ = write!(text, " Another {excused} may stay open for now.");

@@ -1,4 +1,4 @@
-//! The words, read as a model reads them, and what hostile titles cannot do to them.
+//! The texts as a model reads them, and attempts of hostile titles to break out.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ fn item(plan: &mut Plan, number: u32) -> &mut Item {
     plan.items.get_mut(&Number(number)).unwrap()
 }
 
-/// The plan of the screens.
+/// The plan of the example screens.
 fn release() -> Plan {
     plan(&[
         ("Fix the failing tests", Status::Completed),
@@ -109,7 +109,8 @@ fn where_only_evidence_is_missing_the_refusal_names_the_verb_that_gets_it() {
     ");
 }
 
-/// Open items that the tools alone cannot complete: by whom and how they get what they lack.
+/// Open items that the tools alone cannot complete: the text says who can provide the evidence, and
+/// how.
 #[test]
 fn open_items_that_need_evidence_first_name_the_verb_that_gets_it() {
     use punchlist_model::Level;
@@ -141,7 +142,7 @@ fn open_items_that_need_evidence_first_name_the_verb_that_gets_it() {
     }
     for (name, tools) in ALL {
         let refused = refusal(&approved, &tools);
-        // Only what waits for just this goes on by itself when it is approved; one tool has no words.
+        // Only an item that waits for the approval continues by itself once it is approved.
         let lines = refused.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(lines.contains(Item::APPROVAL), name != "write_todos", "{refused}");
         text.push_str(&format!("# {name}\n{refused}\n\n"));
@@ -393,7 +394,7 @@ fn the_tools_that_are_named_exist() {
             dialect.tools(Surface::Full).iter().map(|tool| tool.name.to_string()).collect();
         let named = [*plan, *update, *settle].join(" ");
         let words = named.split(|c: char| !c.is_alphanumeric() && c != '_');
-        // Only names of tools have a capital or an underscore inside.
+        // Only names of tools have a capital letter or an underscore inside.
         let is_name = |word: &&str| word.chars().skip(1).any(|c| c == '_' || c.is_uppercase());
         let statuses = ["complete_multiple", "waitingOn", "in_progress"];
         for word in words.filter(is_name).filter(|word| !statuses.contains(word)) {
@@ -414,7 +415,7 @@ const NASTY: [&str; 9] = [
     "\t  \n ",
 ];
 
-/// Nothing that a title holds may leave the line, the fence or the tag that it stands in.
+/// No part of a title may leave its line, fence or tag.
 fn check_contained(title: &str) {
     let plan = plan(&[(title, Status::InProgress), (title, Status::Pending)]);
     for (name, tools) in ALL {

@@ -1,6 +1,6 @@
-//! What an agent's tools are called, as plain data.
+//! The names of an agent's tools, as data.
 //!
-//! Not tied to our dialects: an agent whose own tools are mirrored has words of its own.
+//! Independent of dialects, because an agent whose own tools are mirrored has other names.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use punchlist_model::{Item, Number, Plan, Status};
 use super::quote::brief;
 use crate::dialect::{Dialect, Surface};
 
-/// The words of one set of tools.
+/// The wording for one set of tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tools {
-    /// The tool that puts things on the list, as reminders name it.
+    /// The tool that adds items.
     pub plan: &'static str,
-    /// The tool that shows the list with what its items are called.
+    /// The tool that shows the list.
     pub list: &'static str,
-    /// How the list is brought up to date, to follow "update todos".
+    /// How to update the list; follows "update todos".
     pub update: &'static str,
-    /// What to do about open items, to follow "Finish them, or …".
+    /// What to do about open items; follows "Finish them, or …".
     pub settle: &'static str,
-    /// How an item is said to wait for a person's approval; `None` where the tools cannot say it.
+    /// How to let an item wait for a person's approval; `None` if the tools cannot.
     pub wait: Option<&'static str>,
-    /// How what needs a person is put aside, to follow "park it with"; `None` where the tools cannot.
+    /// How to park an item that needs a person; follows "park it with". `None` if the tools cannot.
     pub park: Option<&'static str>,
-    /// How items are pointed at.
+    /// How texts refer to items.
     pub label: Label,
     /// The word for each status.
     pub status: Words,
 }
 
-/// What a set of tools calls the statuses.
+/// A set of tools' words for the statuses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "each field is a status")]
 pub struct Words {
@@ -41,7 +41,7 @@ pub struct Words {
 }
 
 impl Words {
-    /// The names that stores and most tools use.
+    /// The words that stores and most tools use.
     pub const PLAIN: Self = Self {
         pending: "pending",
         in_progress: "in_progress",
@@ -60,25 +60,25 @@ impl Words {
     }
 }
 
-/// How a set of tools points at an item.
+/// How a set of tools refers to an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Label {
     /// By its number.
     Number,
-    /// By where it stands.
+    /// By its position.
     Position,
 }
 
-/// What the agent itself calls items, by our numbers: the ids of its own tasks.
+/// The agent's own names for items (the ids of its tasks), by number.
 pub type Names = BTreeMap<Number, String>;
 
-/// How items are called in a text: by a set of tools, or by names of the agent's own.
+/// How a text refers to items: as a set of tools does, or by the agent's own names.
 #[derive(Clone, Copy)]
 pub(super) struct Calls<'a> {
     pub(super) tools: &'a Tools,
-    /// `None` where the agent has no names of its own.
+    /// `None` if the agent has no names of its own.
     pub(super) names: Option<&'a Names>,
-    /// The tools for what it has no name for.
+    /// The tools for items that have no such name.
     pub(super) others: &'a Tools,
 }
 
@@ -91,13 +91,12 @@ impl<'a> Calls<'a> {
         Self { tools, names: Some(names), others }
     }
 
-    /// Whether the agent's own tools cannot reach an item, since they have no name for it.
+    /// Whether the agent's own tools cannot reach an item, because they have no name for it.
     pub(super) fn is_foreign(self, item: &Item) -> bool {
         self.names.is_some_and(|names| !names.contains_key(&item.number))
     }
 
-    /// How these are brought up to date, to follow "keep the list current": with the tools that reach
-    /// them.
+    /// How to update these items, with the tools that reach them; follows "keep the list current".
     pub(super) fn update(self, items: &[&Item]) -> String {
         let foreign = items.iter().filter(|item| self.is_foreign(item)).count();
         let (own, others) = (self.tools.update, self.others.update);
@@ -110,7 +109,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// What an item is called. Names come from the agent, so they are cleaned like any text.
+    /// The name of an item in a text. Names come from the agent, so they are cleaned like any text.
     pub(super) fn of(self, item: &Item) -> String {
         match self.names.map(|names| names.get(&item.number)) {
             None => self.tools.label.of(item).to_string(),
@@ -119,7 +118,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// What several are called, in list order: `1, 3`.
+    /// The names of several items, in list order: `1, 3`.
     pub(super) fn list<'b>(
         self,
         plan: &Plan,
@@ -138,7 +137,7 @@ impl<'a> Calls<'a> {
 }
 
 impl Label {
-    /// What an item is called.
+    /// The number that refers to an item.
     fn of(self, item: &Item) -> u32 {
         match self {
             Self::Number => item.number.0,
@@ -148,7 +147,7 @@ impl Label {
 }
 
 impl Tools {
-    /// The words of a dialect.
+    /// The wording for a dialect.
     pub const fn of(dialect: Dialect) -> &'static Self {
         match dialect {
             Dialect::Manager => &Self::MANAGER,
@@ -173,7 +172,8 @@ impl Tools {
         status: Words { in_progress: "in progress", ..Words::PLAIN },
     };
 
-    /// The same tools as a client of our MCP server calls them where it puts the server's name first.
+    /// The tools of `TURN` as an MCP client names them that puts `mcp__punchlist__` before the
+    /// name.
     pub const MCP_TURN: Self = Self {
         plan: "mcp__punchlist__create_todo",
         list: "mcp__punchlist__list_todo",
@@ -186,7 +186,7 @@ impl Tools {
         ..Self::TURN
     };
 
-    /// The same for a client that joins the names with one line.
+    /// The tools of `TURN` as an MCP client names them that puts `mcp_punchlist_` before the name.
     pub const MCP_TURN_SHORT: Self = Self {
         plan: "mcp_punchlist_create_todo",
         list: "mcp_punchlist_list_todo",
@@ -217,7 +217,8 @@ impl Tools {
         },
     };
 
-    /// `TodoWrite`: the whole list each time. Fits a mirrored list too, which can only be rewritten.
+    /// `TodoWrite`: the whole list at each call. Also for a mirrored list, which can only be
+    /// rewritten.
     pub const TODOWRITE: Self = Self {
         plan: "TodoWrite",
         list: "TodoWrite",
@@ -230,7 +231,7 @@ impl Tools {
         status: Words::PLAIN,
     };
 
-    /// Gemini CLI's `write_todos`: the whole list each time.
+    /// Gemini CLI's `write_todos`: the whole list at each call.
     pub const WRITE_TODOS: Self = Self {
         plan: "write_todos",
         list: "write_todos",
@@ -244,7 +245,7 @@ impl Tools {
         status: Words::PLAIN,
     };
 
-    /// Codex's `update_plan`: the whole plan each time.
+    /// Codex's `update_plan`: the whole plan at each call.
     pub const UPDATE_PLAN: Self = Self {
         plan: "update_plan",
         list: "update_plan",
@@ -257,8 +258,8 @@ impl Tools {
         status: Words::PLAIN,
     };
 
-    /// Gemini CLI's `tracker_create_task`, `tracker_update_task` and the like. It has no word for what
-    /// will not be done.
+    /// Gemini CLI's `tracker_create_task`, `tracker_update_task` and the like. The tracker has no
+    /// word for cancelled tasks.
     pub const TRACKER: Self = Self {
         plan: "tracker_create_task",
         list: "tracker_list_tasks",
@@ -285,7 +286,7 @@ impl Tools {
     };
 }
 
-/// The section for an agent's system prompt, if it has the tools that the section speaks of.
+/// The section for an agent's system prompt, if the agent has the tools that the section describes.
 pub fn prompt_section(dialect: Dialect, surface: Surface, has_tools: bool) -> Option<&'static str> {
     if has_tools { dialect.prompt_section(surface) } else { None }
 }

@@ -1,13 +1,13 @@
-//! Tags around what is said, and lines of bounded width.
+//! Tags around reminders, and lines of limited width.
 
 use std::fmt;
 
-/// The tag that a reminder stands in: a name of ASCII letters, digits, `-` and `_`.
+/// The tag around a reminder: ASCII letters, digits, `-` and `_`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tag(String);
 
 impl Tag {
-    /// The usual one, `reminder`.
+    /// The default, `reminder`.
     pub fn reminder() -> Self {
         Self("reminder".to_owned())
     }
@@ -17,7 +17,7 @@ impl Tag {
         Self("browser-state".to_owned())
     }
 
-    /// A tag by name, with or without its angle brackets; `None` if it is no name.
+    /// A tag by name, with or without angle brackets; `None` if the name is not valid.
     pub fn new(name: &str) -> Option<Self> {
         let inner = name.strip_prefix('<').and_then(|name| name.strip_suffix('>')).unwrap_or(name);
         let mut chars = inner.chars();
@@ -26,8 +26,8 @@ impl Tag {
         (starts && goes_on && inner.len() <= 64).then(|| Self(inner.to_owned()))
     }
 
-    /// The text inside the tag. Titles are cleaned before they get here; should a list that was
-    /// handed in whole hold this very end tag nevertheless, it loses its bracket.
+    /// The text inside the tag. Titles are already cleaned. If a whole list nevertheless contains
+    /// the end tag, the tag's bracket is removed.
     pub(super) fn around(&self, text: &str) -> String {
         let mut inside = String::with_capacity(text.len());
         let mut rest = text;
@@ -56,8 +56,7 @@ impl fmt::Display for Tag {
     }
 }
 
-/// Breaks a paragraph at spaces so that lines have at most 90 columns where words allow. For our own
-/// words only, which are plain.
+/// Wraps a paragraph at spaces to at most 90 columns. Only for Punchlist's own texts.
 pub(super) fn fill(paragraph: &str) -> String {
     const WIDTH: usize = 90;
     let mut filled = String::with_capacity(paragraph.len());

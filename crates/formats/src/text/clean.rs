@@ -1,17 +1,19 @@
-//! Takes out of a text whatever could act on a terminal or deceive its reader.
+//! Removes from a text everything that could control a terminal or deceive its reader.
 //!
-//! Escape sequences are parsed, not guessed at, so that nothing of them stays behind as litter.
-//! What is stored is never changed; only what is shown goes through here.
+//! Escape sequences are parsed, so that no part of them remains. Only what is shown is cleaned; the
+//! stored text does not change.
 
 use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 use vte::{Parser, Perform};
 
-/// Most marks that stay on one letter. No script needs more; a tower of them covers the lines above.
+/// Most combining marks on one letter. No script needs more, and a stack of them would cover the
+/// lines above.
 const MOST_MARKS: usize = 8;
 
-/// A text for one line: no escapes, controls or bidi controls; line breaks and tabs are spaces.
+/// A text for one line: no escape sequences, control characters or bidi controls; line breaks and
+/// tabs become spaces.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     if is_simple(text) || text.chars().all(is_plain) {
@@ -19,7 +21,8 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     }
     let mut line = String::with_capacity(text.len());
     for ch in without_escapes(text).chars() {
-        // A break becomes one space, however it is spelt.
+        // A line break becomes one space, also if it is `\r
+        // `.
         if !is_break(ch) && ch != '\t' {
             line.push(ch);
         } else if !line.ends_with(' ') {
@@ -29,7 +32,8 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(without_tricks(&line).trim().to_owned())
 }
 
-/// A text of several lines: as [`one_line`], but its line breaks stay, as `\n`.
+/// A text of several lines: like [`one_line`], but line breaks stay, as `
+/// `.
 pub fn many_lines(text: &str) -> Cow<'_, str> {
     if text.chars().all(|ch| is_plain(ch) || ch == '\n') {
         return Cow::Borrowed(text);
@@ -48,12 +52,12 @@ pub fn many_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(without_tricks(&lines))
 }
 
-/// Wraps a clean text that reads from right to left in isolates of our own.
+/// Wraps a clean right-to-left text in Unicode isolates.
 ///
 /// A terminal that reorders text does so line by line, and would pull numbers and the right-hand
 /// column into a Hebrew title. Inside first-strong isolates the title is reordered by itself, and
-/// the line keeps the direction of its frame, because letters in an isolate do not decide it.
-/// Other texts are left alone: terminals that know no isolates may draw them as boxes.
+/// the line keeps its own direction. Other texts are not wrapped, because terminals without support
+/// for isolates may draw boxes.
 pub fn isolated(text: &str) -> Cow<'_, str> {
     if !text.is_ascii() && text.chars().any(is_right_to_left) {
         Cow::Owned(format!("\u{2068}{text}\u{2069}"))
@@ -62,7 +66,7 @@ pub fn isolated(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a character acts on the direction of text around it.
+/// Whether a character changes the direction of the text around it.
 pub fn is_bidi_control(ch: char) -> bool {
     matches!(ch,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -74,13 +78,13 @@ fn is_right_to_left(ch: char) -> bool {
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// Whether a text has nothing but plain ASCII in it, as most have. All bytes are looked at, and many at a
-/// time: that is cheaper than to stop at the first that is not.
+/// Whether a text is plain ASCII, as most are. Checking all bytes is faster than stopping at the
+/// first other one.
 fn is_simple(text: &str) -> bool {
     text.bytes().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'))
 }
 
-/// Whether a character is harmless wherever it stands. Anything doubtful takes the long way.
+/// Whether a character is harmless in every context. All others are examined further.
 fn is_plain(ch: char) -> bool {
     matches!(ch, ' '..='~' | '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}')
         || (ch >= '\u{370}'
@@ -93,7 +97,7 @@ fn is_break(ch: char) -> bool {
     matches!(ch, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-/// Characters that show nothing and change how others look or compare.
+/// Invisible characters that change how others look or compare.
 fn is_invisible(ch: char) -> bool {
     is_bidi_control(ch)
         || matches!(ch,
@@ -102,12 +106,13 @@ fn is_invisible(ch: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
 }
 
-/// Removes escape sequences and control characters, except for breaks and tabs.
+/// Removes escape sequences and control characters except line breaks and tabs.
 fn without_escapes(text: &str) -> Cow<'_, str> {
     if !text.chars().any(char::is_control) {
         return Cow::Borrowed(text);
     }
-    // The parser knows sequences by their seven-bit openers; a C1 character opens the same ones.
+    // The parser knows only the seven-bit forms of sequences, so a C1 character is replaced by its
+    // seven-bit form.
     let mut bytes = Vec::with_capacity(text.len() + 16);
     for ch in text.chars() {
         match ch {
@@ -124,7 +129,7 @@ fn without_escapes(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.0)
 }
 
-/// Keeps what a terminal would print.
+/// Collects what a terminal would print.
 struct Kept(String);
 
 impl Perform for Kept {
@@ -141,7 +146,7 @@ impl Perform for Kept {
     }
 }
 
-/// Removes what is invisible, unless it does its proper work where it stands.
+/// Removes invisible characters unless they are used properly.
 fn without_tricks(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
@@ -149,19 +154,20 @@ fn without_tricks(text: &str) -> String {
     while let Some(ch) = chars.next() {
         let before = kept.chars().next_back();
         let stays = match ch {
-            // Tags spell the flags of regions behind a black flag, and hidden messages elsewhere.
+            // Tag characters after a black flag are the flag of a region; elsewhere they are hidden
+            // text.
             '\u{e0020}'..='\u{e007f}' => {
                 tags = tags.map(|count| count + 1).filter(|count| *count <= MOST_MARKS);
                 tags.is_some()
             }
             '\u{e0000}'..='\u{e001f}' => false,
-            // A joiner belongs between two things: emoji, or letters of scripts that join. What has no
-            // width may be taken out itself, and the joiner would be left behind.
+            // A joiner must be between two emoji, or between letters of a script that joins. A
+            // neighbour without width may be removed itself, so it does not count.
             '\u{200c}' | '\u{200d}' => {
                 let is_seen = |it: &char| joins(*it) && it.width().is_some_and(|it| it > 0);
                 before.is_some_and(joins) && chars.peek().is_some_and(is_seen)
             }
-            // One selector picks a form; a row of them carries a message.
+            // One variation selector selects a form; a sequence of them may be hidden text.
             '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {
                 before.is_some_and(|it| joins(it) && !is_selector(it))
             }

@@ -1,11 +1,11 @@
-//! Lengths of time, as people write them.
+//! Parses durations as people write them.
 
 use jiff::{Span, SpanRelativeTo};
 
 /// Whole seconds: `90`, `90s`, `15m`, `1h30m`, `2 min`, `1d`. A bare number means seconds.
 pub fn seconds(text: &str) -> Option<u32> {
     let text = text.trim().to_ascii_lowercase();
-    // No signs and no fractions.
+    // Signs and fractions are not allowed.
     if !text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b' ') {
         return None;
     }
@@ -16,7 +16,7 @@ pub fn seconds(text: &str) -> Option<u32> {
     if span.get_weeks() != 0 {
         return None;
     }
-    // Years and months have no fixed length, which is an error.
+    // Years and months have no fixed length, so they are an error.
     let length = span.to_duration(SpanRelativeTo::days_are_24_hours()).ok()?;
     u32::try_from(length.as_secs()).ok().filter(|_| length.subsec_nanos() == 0)
 }

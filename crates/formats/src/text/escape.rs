@@ -1,7 +1,7 @@
-//! Makes text fit a notation: XML, HTML, Markdown, DOT, Mermaid, JSON on a terminal.
+//! Escapes text for a format: XML, HTML, Markdown, DOT, Mermaid, JSON on a terminal.
 //!
-//! Each function cleans first (see [`super::clean`]), so that no caller can forget to, and each
-//! answers for every input: what comes out is well-formed, and cannot leave its place.
+//! Each function cleans the text first (see [`super::clean`]). For every input, the output is
+//! well-formed and cannot leave its context.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -24,11 +24,11 @@ fn markup(clean: &str, apostrophe: &str) -> String {
         match ch {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
-            // Always, so that `]]>` cannot end anything.
+            // Always escaped, so that `]]>` is impossible.
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str(apostrophe),
-            // Characters that XML 1.0 does not have; controls are gone already.
+            // Characters that XML 1.0 does not allow; control characters are already removed.
             '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
             ch => out.push(ch),
         }
@@ -36,9 +36,9 @@ fn markup(clean: &str, apostrophe: &str) -> String {
     out
 }
 
-/// Text inside a line of Markdown: it stays on its line and is read as it is written.
+/// Text within a line of Markdown: it stays on its line and is shown literally.
 ///
-/// Bare addresses are left alone: they show where they lead.
+/// Plain URLs are not escaped, because they show where they lead.
 pub fn markdown(text: &str) -> String {
     let clean = one_line(text);
     let mut out = String::with_capacity(clean.len());
@@ -48,10 +48,10 @@ pub fn markdown(text: &str) -> String {
         let after = chars.peek().copied();
         let special = match ch {
             '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '~' | '|' => true,
-            // Inside a word it means nothing, and names of things are full of it.
+            // Inside a word an underscore has no meaning in Markdown, and many names contain one.
             '_' => !(before.is_alphanumeric() && after.is_some_and(char::is_alphanumeric)),
             '&' => after.is_some_and(|it| it == '#' || it.is_ascii_alphanumeric()),
-            // At the ends of a heading it would belong to the heading.
+            // At the ends of a heading it would be part of the markup.
             '#' => out.is_empty() || after.is_none(),
             _ => false,
         };
@@ -64,12 +64,12 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
-/// A label in DOT, to stand between double quotes.
+/// A label in DOT, for use between double quotes.
 pub fn dot(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"")
 }
 
-/// A label in Mermaid, to stand between double quotes. Whatever has a meaning becomes an entity.
+/// A label in Mermaid, for use between double quotes. Characters with a meaning become entities.
 pub fn mermaid(text: &str) -> String {
     let mut out = String::new();
     for ch in one_line(text).chars() {
@@ -83,8 +83,8 @@ pub fn mermaid(text: &str) -> String {
     out
 }
 
-/// JSON as a serialiser wrote it, fit for whoever looks at it: the same values, but DEL, C1 and the
-/// characters that turn text around are written as escapes.
+/// Serialised JSON for a terminal: the same values, but DEL, C1 and bidi controls are written as
+/// escapes.
 pub fn json(serialised: &str) -> Cow<'_, str> {
     let acts = |ch: char| {
         is_bidi_control(ch) || matches!(ch, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')

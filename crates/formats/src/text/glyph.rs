@@ -1,20 +1,20 @@
-//! The signs that views draw with, in three sets.
+//! The signs that views draw, in three sets.
 
 use punchlist_model::Status;
 
 /// Which signs a terminal can show.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Glyphs {
-    /// Two columns wide and coloured by themselves.
+    /// Emoji: two columns wide, with their own colours.
     Emoji,
     /// Line drawing and simple signs, one column wide.
     #[default]
     Unicode,
-    /// For terminals and files that know nothing else.
+    /// For terminals and files without Unicode.
     Ascii,
 }
 
-/// What a sign says of an item.
+/// What a sign says about an item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sign {
     /// Completed.
@@ -23,7 +23,7 @@ pub enum Sign {
     Active,
     /// Pending.
     Open,
-    /// Open, and waiting for somebody.
+    /// Open and waiting.
     Waiting,
     /// Cancelled.
     Cancelled,
@@ -40,9 +40,9 @@ impl From<Status> for Sign {
     }
 }
 
-/// The pieces of a frame.
+/// The characters of a frame.
 #[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "the names say where each stands")]
+#[expect(missing_docs, reason = "the names say where each character is used")]
 pub struct Frame {
     pub top_left: &'static str,
     pub top_right: &'static str,
@@ -53,10 +53,10 @@ pub struct Frame {
 }
 
 impl Glyphs {
-    /// All of them.
+    /// All sets.
     pub const ALL: [Self; 3] = [Self::Emoji, Self::Unicode, Self::Ascii];
 
-    /// The set with that name, as options and configuration spell it.
+    /// The set with this name, as options and settings spell it.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|set| set.as_str() == name)
     }
@@ -70,7 +70,7 @@ impl Glyphs {
         }
     }
 
-    /// The sign for an item. Within a set all are equally wide.
+    /// The sign for an item. All signs of a set have the same width.
     pub fn sign(self, sign: Sign) -> &'static str {
         match (self, sign) {
             (Self::Emoji, Sign::Done) => "✅",
@@ -88,7 +88,7 @@ impl Glyphs {
         }
     }
 
-    /// What stands for text that was left out.
+    /// The sign for omitted text.
     pub fn ellipsis(self) -> &'static str {
         match self {
             Self::Emoji | Self::Unicode => "…",
@@ -96,7 +96,7 @@ impl Glyphs {
         }
     }
 
-    /// From one state to the next.
+    /// The arrow between two statuses.
     pub fn arrow(self) -> &'static str {
         match self {
             Self::Emoji | Self::Unicode => "→",
@@ -104,7 +104,7 @@ impl Glyphs {
         }
     }
 
-    /// What stands before the heading of a plan, with the space behind it.
+    /// The sign before the heading of a plan, with a space.
     pub fn clipboard(self) -> &'static str {
         match self {
             Self::Emoji | Self::Unicode => "📋 ",
@@ -120,7 +120,7 @@ impl Glyphs {
         }
     }
 
-    /// The pieces of a frame.
+    /// The characters of a frame.
     pub fn frame(self) -> Frame {
         match self {
             Self::Emoji | Self::Unicode => Frame {

@@ -1,23 +1,24 @@
-//! Lines made of spans: a text, and the style that it is drawn in.
+//! Lines of styled spans.
 //!
-//! Views return these. A terminal gets them as ANSI text, a pipe as plain text, and a terminal UI or a
-//! page draws the spans itself. Width is counted on the text alone, so that colour never moves anything.
+//! Views return lines. A terminal gets them as ANSI text, a pipe as plain text, and a terminal UI
+//! or a page draws the spans itself. Width is computed from the text alone, so colour never changes
+//! the layout.
 
 use super::clean::isolated;
 use super::glyph::Glyphs;
 use super::style::Style;
 use super::width::{spaces, truncate_with, width};
 
-/// A text in one style. The text is clean: nothing in it acts on a terminal.
+/// A text in one style. The text is clean: it contains no control characters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// What is written.
+    /// The text.
     pub text: String,
-    /// How it looks. Colour supports what the words say.
+    /// The style. Colour only supports what the words say.
     pub style: Style,
 }
 
-/// A line of spans. It knows how wide it is, and takes only clean text.
+/// A line of spans with a known width. It accepts only clean text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Line {
     spans: Vec<Span>,
@@ -25,7 +26,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// An empty one.
+    /// An empty line.
     pub fn new() -> Self {
         Self::default()
     }
@@ -37,12 +38,12 @@ impl Line {
         line
     }
 
-    /// What it is made of, from left to right. No span is empty.
+    /// The spans, from left to right. No span is empty.
     pub fn spans(&self) -> &[Span] {
         &self.spans
     }
 
-    /// How many columns it takes.
+    /// The width in columns.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -56,7 +57,8 @@ impl Line {
         self
     }
 
-    /// Adds somebody's text, cut to at most `most` columns and kept from disturbing its neighbours.
+    /// Adds foreign text: cleaned, isolated if it reads from right to left, and cut to at most
+    /// `most` columns.
     pub fn push_text(
         &mut self,
         text: &str,
@@ -68,7 +70,7 @@ impl Line {
         self.push(&isolated(&cut), style)
     }
 
-    /// Adds another line behind it.
+    /// Appends another line.
     pub fn append(&mut self, other: Self) -> &mut Self {
         self.width += other.width;
         self.spans.extend(other.spans);
@@ -81,7 +83,7 @@ impl Line {
         self.push(&spaces(missing), Style::Plain)
     }
 
-    /// The line that far to the right.
+    /// The line, indented by some columns.
     pub fn indented(self, columns: usize) -> Self {
         let mut line = Self::new();
         line.fill(columns).append(self);
@@ -102,12 +104,12 @@ impl Line {
         self
     }
 
-    /// The text alone.
+    /// The text without styles.
     pub fn to_plain(&self) -> String {
         self.spans.iter().map(|it| it.text.as_str()).collect()
     }
 
-    /// The text with ANSI escapes for a terminal. Without colour, the caret alone is marked.
+    /// The text with ANSI escapes for a terminal. Without colour, only the caret is marked.
     pub fn to_ansi(&self, colour: bool) -> String {
         self.spans.iter().map(|it| it.style.paint(&it.text, colour)).collect()
     }

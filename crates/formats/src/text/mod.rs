@@ -1,11 +1,12 @@
-//! Text that somebody else wrote, made safe to show: escapes, controls, width, glyphs.
+//! Makes foreign text safe to show: escape sequences, control characters, width, glyphs.
 //!
-//! Every view takes agents' texts through here. Nothing in this module knows what a plan is, and
-//! nothing looks at a terminal or the environment: width, glyphs and colour come in as data.
+//! Every view passes agents' texts through this module. It knows nothing about plans, terminals or
+//! the environment: width, glyphs and colour are arguments.
 //!
-//! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
-//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves, and [`mod@line`] puts all of it
-//! together. [`secret`] takes out what should not be kept at all. [`duration`] reads lengths of time.
+//! Reading order: [`clean`] makes text harmless, [`escape`] fits it to a format, [`mod@width`]
+//! measures and cuts it, [`glyph`] and [`style`] are Punchlist's own signs and colours, and
+//! [`mod@line`] combines them. [`secret`] masks secrets before a text is stored. [`duration`]
+//! parses durations.
 
 pub mod clean;
 pub mod duration;

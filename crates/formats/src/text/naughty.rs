@@ -1,8 +1,8 @@
-//! Texts for tests that nobody should have to show.
+//! Hostile and difficult texts for tests.
 
 use proptest::prelude::*;
 
-/// Texts that have broken somebody's screen, and scripts that are hard to measure.
+/// Texts that have broken screens, and scripts that are hard to measure.
 pub(crate) const NAUGHTY: &[&str] = &[
     "修复失败的测试并更新文档",
     "ｆｕｌｌ ｗｉｄｔｈ と 日本語",
@@ -22,7 +22,7 @@ pub(crate) const NAUGHTY: &[&str] = &[
     "\u{1b}]0;never ends",
 ];
 
-/// Any text, most of them made of dangerous pieces.
+/// Any text, mostly made of dangerous pieces.
 pub(crate) fn any_text() -> impl Strategy<Value = String> {
     let pieces = prop::collection::vec(
         prop_oneof![

@@ -1,25 +1,26 @@
-//! Known shapes of secrets, masked before a text that an agent wrote for itself is kept.
+//! Masks secrets with a known form before a text is stored.
 //!
-//! Shapes only: keys with the prefixes that their makers gave them, bearer tokens, private keys,
-//! assignments to names such as `password`, and passwords in addresses. What has no shape cannot be
-//! told from a word. What stands around a secret stays, so that the text still says what to do.
+//! Known forms are: keys with the prefixes of their providers, bearer tokens, private keys,
+//! assignments to names such as `password`, and passwords in URLs. A secret without such a form
+//! cannot be distinguished from a word. The text around a secret stays, so that it still says what
+//! to do.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What stands in a secret's place.
+/// The replacement for a secret.
 pub const MASK: &str = "[masked]";
 
-/// Which characters a secret is made of.
+/// The characters that a secret consists of.
 #[derive(Clone, Copy)]
 enum Made {
     /// Letters and digits.
     Plain,
-    /// And `_`, `-`.
+    /// Letters, digits, `_` and `-`.
     Dashed,
     /// Capitals and digits.
     Upper,
-    /// And `.`, `~`, `+`, `/`, `=`.
+    /// Letters, digits, `_`, `-`, `.`, `~`, `+`, `/` and `=`.
     Token,
 }
 
@@ -37,7 +38,7 @@ impl Made {
     }
 }
 
-/// Prefixes that makers give their keys, what follows them, and how much of it at least.
+/// Prefixes of keys, the characters that follow, and the minimal number of them.
 const PREFIXES: [(&str, Made, usize); 22] = [
     ("sk-", Made::Dashed, 20),
     ("sk_live_", Made::Plain, 16),
@@ -79,7 +80,7 @@ const NAMES: [&str; 12] = [
     "private_key",
 ];
 
-/// The text with every known shape of a secret masked.
+/// The text with all known secrets masked.
 pub fn mask(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut masked: Option<String> = None;
@@ -104,7 +105,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The secret that a shape beginning at `at` holds. Both ends are between ASCII characters.
+/// The secret at `at`, if one begins there. Both ends are at character boundaries.
 fn secret_at(text: &str, at: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     match bytes[at] {
@@ -136,7 +137,7 @@ fn prefixed(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     })
 }
 
-/// Three parts of base64 with dots between, the first of which is an object.
+/// A JSON web token: three parts of base64 separated by dots, the first of which is an object.
 fn web_token(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     const LEAST: usize = 10;
     if !bytes[at..].starts_with(b"eyJ") {
@@ -150,7 +151,7 @@ fn web_token(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (dots && long && end.saturating_sub(body) > LEAST).then_some(at..end)
 }
 
-/// `Bearer` and what follows.
+/// `Bearer` and the token after it.
 fn bearer(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     const LEAST: usize = 16;
     let word = bytes.get(at..at + 7)?;
@@ -161,10 +162,10 @@ fn bearer(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     (end - (at + 7) >= LEAST).then_some(at + 7..end)
 }
 
-/// From the line that begins a private key to the end of the one that ends it, or of the text.
+/// A private key, from its first line to the end of its last line, or to the end of the text.
 fn private_key(text: &str, at: usize) -> Option<Range<usize>> {
     const BEGIN: &str = "-----BEGIN ";
-    // A text that is cut in the middle of a character begins with no key.
+    // `get` returns `None` inside a character, where no key begins.
     let rest = text.get(at..)?.strip_prefix(BEGIN)?;
     let label = &rest[..rest.find("-----")?];
     if label.len() > 40 || !label.ends_with("PRIVATE KEY") {
@@ -176,7 +177,7 @@ fn private_key(text: &str, at: usize) -> Option<Range<usize>> {
     Some(from..to)
 }
 
-/// The value behind the `=` or `:` at `at`, if the name before it is that of a secret.
+/// The value after the `=` or `:` at `at`, if the name before it is one of [`NAMES`].
 fn assigned(bytes: &[u8], at: usize, least: usize) -> Option<Range<usize>> {
     let name_end = trim_back(bytes, at);
     let is_name = |name: &str| {
@@ -198,15 +199,16 @@ fn assigned(bytes: &[u8], at: usize, least: usize) -> Option<Range<usize>> {
     };
     let end = from + rest.iter().position(ends).unwrap_or(rest.len());
     let value = &bytes[from..end];
-    // A variable, a place to fill in, or what was masked before.
+    // A variable, a placeholder, or a value that is already masked.
     let is_stand_in =
         value.first().is_some_and(|byte| matches!(byte, b'$' | b'<' | b'{' | b'*' | b'[' | b'('));
-    // Behind a colon stands prose more often than a secret; a secret has more than letters.
+    // After a colon, prose is more common than a secret. A secret also contains digits or
+    // punctuation.
     let is_word = bytes[at] == b':' && quote.is_none() && !value.iter().any(u8::is_ascii_digit);
     (value.len() >= least && !is_stand_in && !is_word).then_some(from..end)
 }
 
-/// Where a name ends that stands before `at`, without blanks and a closing quote.
+/// The end of the name before `at`, without blanks and a closing quote.
 fn trim_back(bytes: &[u8], at: usize) -> usize {
     let mut end = at;
     while end > 0 && bytes[end - 1] == b' ' {
@@ -218,7 +220,7 @@ fn trim_back(bytes: &[u8], at: usize) -> usize {
     end
 }
 
-/// The password in `scheme://user:password@host`, seen from its first colon.
+/// The password in `scheme://user:password@host`, where `at` is the first colon.
 fn address(bytes: &[u8], at: usize) -> Option<Range<usize>> {
     const MOST: usize = 300;
     let rest = bytes.get(at..)?.strip_prefix(b"://")?;

@@ -1,8 +1,8 @@
-//! Colours and styles, and the ANSI escapes for them.
+//! Colours and styles, and their ANSI escapes.
 //!
-//! Whether colour is wanted at all is the caller's to know.
+//! The caller decides whether colour is used.
 
-/// The sixteen colours that every terminal's own theme defines, without the ones nobody can read.
+/// The colours of the terminal's theme, without those that are hard to read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "they are colours")]
 pub enum Colour {
@@ -17,7 +17,7 @@ pub enum Colour {
 }
 
 impl Colour {
-    /// The colour with that name, in any case, with or without `bright`; `None` for other words.
+    /// The colour with this name, in any case, with or without `bright`; `None` for other words.
     pub fn parse(name: &str) -> Option<Self> {
         let name = name.trim().to_ascii_lowercase();
         let name = name.trim_start_matches("bright").trim_end_matches("bright");
@@ -51,7 +51,7 @@ impl Colour {
 /// How a span of a line looks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
-    /// As the terminal writes by itself.
+    /// The terminal's default.
     #[default]
     Plain,
     /// Weaker than the rest.
@@ -60,15 +60,15 @@ pub enum Style {
     Bold,
     /// In a colour.
     In(Colour),
-    /// In a colour, and stronger.
+    /// Bold, in a colour.
     BoldIn(Colour),
-    /// The place where somebody types: foreground and background swapped, which needs no colour.
+    /// The caret of an input field: foreground and background swapped. It needs no colour.
     Caret,
 }
 
 impl Style {
-    /// The text in this style: with escapes of ours around it, or bare where colour is off. A caret is
-    /// marked without colour too, and where it stands on a blank.
+    /// The text in this style: with ANSI escapes, or bare without colour. A caret is marked even
+    /// without colour, and on a blank.
     pub fn paint(self, text: &str, colour: bool) -> String {
         let code = match self {
             Self::Dim => "2".to_owned(),

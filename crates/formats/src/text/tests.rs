@@ -1,4 +1,4 @@
-//! What becomes of text that somebody else wrote.
+//! How foreign text is cleaned, measured and escaped.
 
 use proptest::prelude::*;
 
@@ -29,7 +29,8 @@ fn escapes_are_removed_with_all_that_belongs_to_them() {
     check("\u{1b}(Bcharset \u{1b}cfull reset", "charset full reset");
     check("never ends \u{1b}]0;all of this", "never ends");
     check("never ends \u{1b}[", "never ends");
-    // A letter's second byte ends the string for the parser; what follows is shown, and harmless.
+    // The parser takes the letter's second byte for the end of the sequence; the rest is shown and
+    // harmless.
     check("\u{1b}PqÜafter", "after");
 }
 

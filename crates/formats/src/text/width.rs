@@ -1,17 +1,17 @@
-//! How many columns a text takes, and cutting and filling it to fit.
+//! Measures text in columns, and cuts and pads it.
 //!
-//! Everything counts by graphemes, what a reader takes for one character. Texts must be clean
-//! already: a control character has no width that could be known.
+//! Everything counts by graphemes, the characters that a reader sees. Texts must be clean, because
+//! control characters have no defined width.
 
 use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-/// The columns that a text takes: the sum over its graphemes.
+/// The width of a text in columns: the sum over its graphemes.
 ///
-/// Not the width of the whole string: that would count ligatures across graphemes (Arabic lam-alef)
-/// as one column, and terminals give them two.
+/// This is not the width of the whole string, which counts ligatures across graphemes (Arabic
+/// lam-alef) as one column. Terminals use two.
 pub fn width(text: &str) -> usize {
     if text.is_ascii() {
         text.len()
@@ -20,7 +20,7 @@ pub fn width(text: &str) -> usize {
     }
 }
 
-/// What a reader takes for the characters of a text, one by one.
+/// The characters that a reader sees, one by one.
 pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     text.graphemes(true)
 }
@@ -30,15 +30,15 @@ pub fn truncate(text: &str, most: usize) -> Cow<'_, str> {
     truncate_with(text, most, "…")
 }
 
-/// As [`truncate`], with another sign for what is left out. Where not even that fits, nothing stays.
+/// Like [`truncate`], with another ellipsis. Empty if not even the ellipsis fits.
 pub fn truncate_with<'a>(text: &'a str, most: usize, ellipsis: &str) -> Cow<'a, str> {
-    // Nothing is wider than it has bytes, and most titles are short.
+    // No text is wider than its number of bytes, and most titles are short.
     if text.len() <= most {
         return Cow::Borrowed(text);
     }
     let room = most.saturating_sub(width(ellipsis));
     let (mut taken, mut cut) = (0, 0);
-    // A title may be megabytes long; only as much of it is looked at as could be shown.
+    // A title may be very long; only as much is read as can be shown.
     for (at, grapheme) in text.grapheme_indices(true) {
         taken += grapheme.width();
         if taken <= room {
@@ -52,8 +52,8 @@ pub fn truncate_with<'a>(text: &'a str, most: usize, ellipsis: &str) -> Cow<'a, 
     Cow::Borrowed(text)
 }
 
-/// A clean line in pieces of at most `columns`, none of it lost. What is wider than that by itself
-/// stands alone.
+/// Splits a clean line into pieces of at most `columns`, without losing anything. A wider grapheme
+/// is a piece of its own.
 pub fn pieces(text: &str, columns: usize) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut from, mut taken) = (0, 0);

@@ -1,12 +1,11 @@
-//! Breaking lines between words, where a terminal would break them in the middle of one.
+//! Wraps lines between words.
 
 use std::borrow::Cow;
 
 use super::width::{spaces, width};
 
-/// A clean line, coloured or not, in lines of at most `columns`. What goes on below stands two columns
-/// further in than the beginning. No word is broken: a path or an address that is wider than a line
-/// stays what can be copied.
+/// Wraps a clean line, with or without colour, at `columns`. Continuation lines are indented two
+/// columns further. No word is broken, so that a long path or URL can still be copied.
 pub fn wrap(line: &str, columns: usize) -> Vec<Cow<'_, str>> {
     if shown(line) <= columns {
         return vec![Cow::Borrowed(line)];
@@ -21,7 +20,7 @@ pub fn wrap(line: &str, columns: usize) -> Vec<Cow<'_, str>> {
         let (word, gap) = word.split_at(word.trim_end_matches(' ').len());
         let wide = shown(word);
         let is_begun = !here.trim_matches(' ').is_empty();
-        // Spaces are left out where a line is broken.
+        // Spaces at a line break are dropped.
         if wide == 0 && !is_begun {
             continue;
         }
@@ -45,11 +44,11 @@ fn finished(line: &mut String) -> Cow<'static, str> {
     Cow::Owned(std::mem::take(line).trim_end_matches(' ').to_owned())
 }
 
-/// The columns that a line takes on the screen, colours aside.
+/// The width of a line in columns, without colours.
 fn shown(line: &str) -> usize {
     let mut parts = line.split('\x1b');
     let first = parts.next().map_or(0, width);
-    // Of each sequence everything up to its last letter is for the terminal.
+    // Each escape sequence ends with `m`.
     first + parts.map(|it| it.split_once('m').map_or(0, |it| width(it.1))).sum::<usize>()
 }
 
@@ -88,7 +87,7 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is lost but spaces, and nothing is wider than it may be but a word.
+        /// Only spaces are lost, and only a single word may be too wide.
         #[test]
         fn every_word_stays(line in "[ab日 ]{0,60}", columns in 0_usize..40) {
             let lines = wrap(&line, columns);

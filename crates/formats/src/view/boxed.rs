@@ -1,4 +1,4 @@
-//! The bordered box: what is done, what runs, what is left.
+//! The list in a box with a border: completed items, items in progress, open items.
 
 use punchlist_model::{Plan, Progress};
 
@@ -34,21 +34,22 @@ pub fn boxed(plan: &Plan, options: &Options) -> Vec<Line> {
     frame.finish()
 }
 
-/// `Progress: 1/3 (33%)`; the numbers are worth more than the word where it gets narrow.
+/// `Progress: 1/3 (33%)`. In a narrow box the word is left out before the numbers.
 pub(super) fn progress(progress: Progress, room: usize, options: &Options) -> Line {
     let numbers = format!("{}/{} ({}%)", progress.completed, progress.total, progress.percent);
     let full = format!("Progress: {numbers}");
     words(if full.len() <= room { &full } else { &numbers }, room, options)
 }
 
-/// Words of our own, cut to fit.
+/// Punchlist's own words, cut to fit.
 pub(super) fn words(words: &str, room: usize, options: &Options) -> Line {
     let mut line = Line::new();
     line.push_text(words, room, options.glyphs, Style::Plain);
     line
 }
 
-/// The indent and the sign of an item, and a space. Indents give way before titles do.
+/// The indentation and the sign of an item, and a space. Where there is little room, the
+/// indentation shrinks before the title.
 pub(super) fn head(line: &mut Line, depth: usize, sign: &str, style: Style, room: usize) {
     let width = crate::text::width(sign);
     line.fill((depth * 2).min(room / 4));

@@ -1,4 +1,4 @@
-//! The last call for an item: how it ended, and the end of what it said.
+//! The last call for an item: its outcome, and the end of its output.
 
 use punchlist_model::Timestamp;
 use punchlist_model::call::CallState;
@@ -6,24 +6,24 @@ use punchlist_model::call::CallState;
 use super::{Options, duration};
 use crate::text::{Line, Style, isolated, many_lines, one_line, pad};
 
-/// How many lines of the output are shown.
+/// How many lines of output are shown.
 const SHOWN: usize = 20;
-/// The names of fields are filled up to this column, as in the item's own view.
+/// Field names are padded to this column, as in the view of the item.
 const NAMES: usize = 12;
 
-/// A call that a run made for an item.
+/// The last call that a run made for an item.
 pub struct Ended<'a> {
-    /// Where it stands.
+    /// Its state.
     pub state: CallState,
     /// Why it failed or was cancelled.
     pub why: Option<&'a str>,
-    /// Since when.
+    /// Since when it has this state.
     pub at: Timestamp,
-    /// What it said, as much as is kept.
+    /// The output, as much as is kept.
     pub output: &'a str,
-    /// The file with all of it.
+    /// The file with the whole output.
     pub whole: Option<&'a str>,
-    /// How many lines all of it has.
+    /// The number of lines of the whole output.
     pub lines: u64,
 }
 
@@ -43,7 +43,7 @@ pub fn ended(call: &Ended<'_>, options: &Options) -> Vec<Line> {
         CallState::Error => "failed",
         CallState::Cancelled => "cancelled",
     };
-    // Most reasons begin with the word themselves.
+    // Most reasons already begin with the word for the state.
     let words = match call.why.map(one_line) {
         Some(why) if why.starts_with(state) => why.into_owned(),
         Some(why) => format!("{state}: {why}"),
@@ -51,9 +51,9 @@ pub fn ended(call: &Ended<'_>, options: &Options) -> Vec<Line> {
     };
     let age = duration::ago(call.at, options.now);
     let mut out = vec![field("last run", &format!("{words}, {age}"))];
-    let said = many_lines(call.output);
-    let lines: Vec<&str> = said.trim_matches('\n').lines().collect();
-    if !said.trim().is_empty() {
+    let output = many_lines(call.output);
+    let lines: Vec<&str> = output.trim_matches('\n').lines().collect();
+    if !output.trim().is_empty() {
         out.push(Line::of("output", Style::Dim).indented(2));
         let from = lines.len().saturating_sub(SHOWN);
         let shown = u64::try_from(lines.len() - from).unwrap_or(u64::MAX);
@@ -79,12 +79,12 @@ mod tests {
 
     #[test]
     fn a_cancelled_call_is_shown_with_its_reason_and_the_end_of_its_output() {
-        let said: String = (1..=22).map(|n| format!("line {n}\n")).collect();
+        let output: String = (1..=22).map(|n| format!("line {n}\n")).collect();
         let call = Ended {
             state: CallState::Cancelled,
             why: Some("cancelled: stopped"),
             at: Timestamp::UNIX_EPOCH,
-            output: &format!("{said}\u{1b}[31mred\n"),
+            output: &format!("{output}\u{1b}[31mred\n"),
             whole: Some("/data/output/0.txt"),
             lines: 23,
         };

@@ -1,17 +1,19 @@
-//! One item in full.
+//! One item in full, and a plan without its items.
 
-use punchlist_model::store::Entry;
+use std::collections::BTreeSet;
+
+use punchlist_model::store::{AttachmentKey, Entry};
 use punchlist_model::{Evidence, Item, Mark, Number, Plan, Status, Timestamp, Verification};
 
 use super::log::{self, Show};
-use super::{Options, duration, shown};
+use super::{Options, duration, goal, shown};
 use crate::text::glyph::Sign;
-use crate::text::{Line, Style, isolated, many_lines, one_line, pad};
+use crate::text::{Line, Style, isolated, many_lines, one_line, pad, truncate};
 
-/// The names of fields are filled up to this column.
+/// Field names are padded to this column.
 const NAMES: usize = 12;
 
-/// Every field of an item that is set, and its history: those `entries` that are about it.
+/// All fields of an item that are set, and its history: the `entries` that concern it.
 pub fn detail(
     plan: &Plan,
     item: &Item,
@@ -34,13 +36,67 @@ pub fn detail(
     out.out
 }
 
+/// A plan's fields and progress, one line per field that is set.
+pub fn header(
+    plan: &Plan,
+    key: Option<&AttachmentKey>,
+    stale: &BTreeSet<Number>,
+    now: Timestamp,
+) -> String {
+    let progress = plan.progress();
+    let mut out = String::new();
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            out.push_str(&format!("{name:<13}{}\n", one_line(value)));
+        }
+    };
+    line("plan", &plan.id.to_string());
+    line("name", plan.name.as_deref().unwrap_or_default());
+    line("title", &plan.title);
+    line("project", &plan.project);
+    if let Some(key) = key {
+        line("agent", &key.agent);
+        line("conversation", &key.conversation);
+        line("turn", &key.turn);
+    }
+    line("revision", &plan.revision.to_string());
+    line("state", plan.end.words());
+    let (completed, total, percent) = (progress.completed, progress.total, progress.percent);
+    line("progress", &format!("{completed}/{total} ({percent}%), {} open", plan.open));
+    if let Some(aim) = &plan.goal {
+        line("goal", &aim.statement);
+        line("met", &goal::standing(plan, stale).unwrap_or_default());
+        line("budget", &goal::budget(plan, now).join("; "));
+    }
+    line("demands", plan.rules.demand.map(|it| it.as_str()).unwrap_or_default());
+    line("created", &duration::ago(plan.created_at, now));
+    line("changed", &duration::ago(plan.updated_at, now));
+    out
+}
+
+/// Items as a person sees them before approving them: what was to be done, and the reported
+/// outcome.
+pub fn before_approval(items: &[&Item]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for item in items {
+        let status = item.status.as_str();
+        lines.push(format!("{}  {}  ({status})", item.number, one_line(&item.title)));
+        let outcome = item.outcome.as_deref().unwrap_or_default();
+        let said = [("criteria", item.completion_criteria.as_str()), ("outcome", outcome)];
+        for (name, text) in said.into_iter().filter(|it| !it.1.is_empty()) {
+            lines.push(format!("    {name}: {}", truncate(&one_line(text), 200)));
+        }
+    }
+    lines
+}
+
 struct Lines<'a> {
     out: Vec<Line>,
     options: &'a Options,
 }
 
 impl Lines<'_> {
-    /// A field on its line, or nothing if there is nothing to say.
+    /// A field on one line; nothing if the value is empty.
     fn field(&mut self, name: &str, value: &str) {
         let clean = one_line(value);
         if !clean.is_empty() {
@@ -51,7 +107,7 @@ impl Lines<'_> {
         }
     }
 
-    /// A text of several lines, below its name; one that fits on a line stands beside it.
+    /// A text of several lines below its name, or beside it if it fits on one line.
     fn block(&mut self, name: &str, value: &str) {
         let clean = many_lines(value);
         if !clean.trim().contains('\n') {

@@ -1,8 +1,8 @@
-//! Spans of time, as short as a screen wants them.
+//! Durations in a short form.
 
 use punchlist_model::Timestamp;
 
-/// From one moment to another: `45 s`, `2 m`, `3 h`, `5 d`. Backwards counts as nothing.
+/// The time between two moments: `45 s`, `2 m`, `3 h`, `5 d`. Zero if `to` is before `from`.
 pub fn between(from: Timestamp, to: Timestamp) -> String {
     let seconds = to.as_second().saturating_sub(from.as_second()).max(0);
     match seconds {
@@ -13,7 +13,7 @@ pub fn between(from: Timestamp, to: Timestamp) -> String {
     }
 }
 
-/// How long ago something was: `2 m ago`, `just now`.
+/// The time since a moment: `2 m ago`, `just now`.
 pub fn ago(at: Timestamp, now: Timestamp) -> String {
     if now.as_second() <= at.as_second() {
         "just now".to_owned()

@@ -1,4 +1,4 @@
-//! Plans for tests: the one of the screens, a naughty one, and any at all.
+//! Plans for tests: the example of the screens, one with hostile texts, and random ones.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use punchlist_model::{
 use super::Options;
 use crate::text::naughty::{NAUGHTY, any_text};
 
-/// Noon of a day, plus that many seconds.
+/// Noon, plus this many seconds.
 pub(super) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
 }
 
-/// Options as most tests want them, ten minutes past noon.
+/// Default options for tests, ten minutes past noon.
 pub(super) fn options(width: u16) -> Options {
     Options { width, ..Options::plain(at(600)) }
 }
 
-/// The text of an id that is easy to recognise.
+/// An id that is easy to recognise.
 pub(super) fn id(n: u32) -> String {
     format!("01a3185c-5000-7000-8000-0000000{n:05}")
 }
 
-/// A plan of items with these states and titles, numbered and placed in order.
+/// A plan with items of these statuses and titles, numbered in order.
 pub(super) fn plan<T: AsRef<str>>(entries: &[(Status, T)]) -> Plan {
     let mut plan = Plan::new(id(0).parse().unwrap(), "/home/ann/web-shop", at(0));
     for (status, title) in entries {
@@ -60,7 +60,7 @@ pub(super) fn seed() -> Plan {
     plan
 }
 
-/// The list of the screens.
+/// The plan of the example screens.
 pub(super) fn screen() -> Plan {
     let mut plan = plan(&[
         (Status::Completed, "Fix the failing tests"),
@@ -107,7 +107,7 @@ pub(super) fn screen() -> Plan {
     plan
 }
 
-/// Evidence of a check that ended so.
+/// Evidence of a check with this exit code.
 pub(super) fn checked(exit_code: Option<i32>) -> Evidence {
     let run = CheckRun {
         command: "cargo test".to_owned(),
@@ -119,7 +119,7 @@ pub(super) fn checked(exit_code: Option<i32>) -> Evidence {
     Evidence { level: Level::Checked, at: at(225), by: "punchlist".to_owned(), run: Some(run) }
 }
 
-/// A plan with one item for every naughty text, in changing states.
+/// A plan with one item for each hostile text, in alternating statuses.
 pub(super) fn naughty() -> Plan {
     let mut entries: Vec<(Status, String)> = NAUGHTY
         .iter()
@@ -145,7 +145,7 @@ pub(super) fn naughty() -> Plan {
     plan
 }
 
-/// Any plan, with links that lead nowhere or in rings.
+/// Any plan, including links to missing items and cycles.
 pub(super) fn any_plan() -> impl Strategy<Value = Plan> {
     let maybe = || prop::option::of(any_text());
     let link = || prop::option::of(0_u32..9);

@@ -1,4 +1,4 @@
-//! A frame of any width around lines.
+//! A frame around lines, at any width.
 
 use super::Options;
 use crate::text::width::{spaces, truncate_with};
@@ -12,7 +12,7 @@ pub(super) struct Framed<'a> {
 }
 
 impl<'a> Framed<'a> {
-    /// A frame with one space on the left, and `right` on the right where there is room.
+    /// A frame with one space on the left, and `right` spaces on the right if there is room.
     pub(super) fn new(options: &'a Options, right: usize) -> Self {
         Self { options, right, out: Vec::new() }
     }
@@ -21,7 +21,7 @@ impl<'a> Framed<'a> {
         usize::from(self.options.width)
     }
 
-    /// How wide a line inside may be.
+    /// The width of a line inside.
     pub(super) fn room(&self) -> usize {
         self.width().saturating_sub(3 + self.right)
     }

@@ -1,16 +1,16 @@
-//! How a plan stands towards its goal, in words: a line below a list or a run, what to do next, and what
-//! it has cost. Whether it is reached is the model's to say.
+//! A plan's goal in words: a line below a list or a run, what to do next, and the budget. The model
+//! decides whether the goal is reached.
 
 use std::collections::BTreeSet;
 
 use punchlist_model::goal::{Missing, Reached};
-use punchlist_model::{Level, Number, Plan, Status, Timestamp};
+use punchlist_model::{Goal, Level, Number, Plan, Status, Timestamp};
 
 use super::{Reader, shown};
-use crate::text::{Colour, Span, Style};
+use crate::text::{Colour, Span, Style, one_line};
 
-/// What belongs below a list, a line each: how it stands, what to do next if it is not met, and that it
-/// has cost too much. Empty without a goal.
+/// The lines below a list: the state of the goal, what to do next if it is not met, and whether the
+/// budget is exceeded. Empty without a goal.
 pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> Vec<Span> {
     let (Some(goal), Some(reached)) = (&plan.goal, plan.reached(stale)) else { return Vec::new() };
     let statement = shown(&goal.statement);
@@ -37,14 +37,14 @@ pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Rea
     lines
 }
 
-/// The same as lines of text, but for a goal that there is nothing to say of yet.
+/// The footer as text. Empty for a goal that has nothing to report yet.
 pub fn news(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> String {
     let is_early = plan.reached(stale) == Some(Reached::NotYet);
     let lines = footer(plan, stale, now, reader).into_iter().skip(usize::from(is_early));
     lines.map(|it| it.text + "\n").collect()
 }
 
-/// `no: 4 was cancelled, 5 is unverified`, in a word where one will do.
+/// The state of the goal, in a word if possible: `no: 4 was cancelled, 5 is unverified`.
 pub fn standing(plan: &Plan, stale: &BTreeSet<Number>) -> Option<String> {
     Some(match plan.reached(stale)? {
         Reached::NotYet => "not yet".to_owned(),
@@ -56,7 +56,7 @@ pub fn standing(plan: &Plan, stale: &BTreeSet<Number>) -> Option<String> {
     })
 }
 
-/// What each part of the budget has cost, as far as that is known: `12 of 90 minutes`.
+/// The known parts of the budget: `12 of 90 minutes`.
 pub fn budget(plan: &Plan, now: Timestamp) -> Vec<String> {
     let Some(goal) = &plan.goal else { return Vec::new() };
     let over = if plan.is_over_budget(now) { ": over budget" } else { "" };
@@ -97,14 +97,15 @@ pub fn given_up(plan: &Plan, number: Number) -> &'static str {
     if cancelled { "cancelled" } else { "dropped" }
 }
 
-/// The command that does something about it; to an agent, whom to ask where only a person may run it.
+/// The command that fixes what is missing. An agent is told to ask its user for what only a person
+/// may do.
 pub fn command(plan: &Plan, missing: Missing, reader: Reader) -> String {
     match missing {
         Missing::GivenUp(number) => match plan.get(number) {
             Some(item) if !item.is_superseded() => format!("punchlist reopen {number}"),
             Some(_) | None => "punchlist add".to_owned(),
         },
-        // A check that failed may be gone since, and then there is nothing to run.
+        // The failed check may have been removed since; then there is nothing to run.
         Missing::Unchecked(number) | Missing::Failed(number)
             if plan.get(number).is_some_and(|it| it.check.is_some()) =>
         {
@@ -121,12 +122,12 @@ pub fn command(plan: &Plan, missing: Missing, reader: Reader) -> String {
     }
 }
 
-/// Whether the reader's own word settles that the goal is met.
+/// Whether the reader may state that the goal is met.
 fn may_say_met(plan: &Plan, reader: Reader) -> bool {
     reader == Reader::Person || plan.is_word_enough(Some(Level::Reported))
 }
 
-/// What to do about all of it.
+/// What to do about everything that is missing.
 fn next(plan: &Plan, missing: &[Missing], reader: Reader) -> String {
     let mut commands: Vec<String> = Vec::new();
     for one in missing {
@@ -149,9 +150,53 @@ fn next(plan: &Plan, missing: &[Missing], reader: Reader) -> String {
     }
 }
 
+fn line(name: &str, value: &str) -> String {
+    format!("{name:<13}{value}\n")
+}
+
+/// The goal in full: its state, the evidence that it demands of items, and what to do next.
+pub fn whole(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> String {
+    let mut out = String::new();
+    match plan.goal.as_deref() {
+        None => out.push_str("There is no goal. Say one: punchlist goal \"…\"\n"),
+        Some(Goal { statement, acceptance, given_up, .. }) => {
+            out.push_str(&line("goal", &one_line(statement)));
+            for (name, numbers) in [("accepted by", acceptance), ("given up", given_up)] {
+                for number in numbers {
+                    out.push_str(&line(name, &with_item(plan, *number)));
+                }
+            }
+            let budget = budget(plan, now);
+            if !budget.is_empty() {
+                out.push_str(&line("budget", &budget.join("; ")));
+            }
+            out.push_str(&line("met", &standing(plan, stale).unwrap_or_default()));
+        }
+    }
+    if let Some(level) = plan.rules.demand {
+        out.push_str(&line("demands", &format!("{} evidence of every item", level.as_str())));
+    }
+    if let Some(Reached::No(_)) = plan.reached(stale) {
+        // The first line of the footer, what is missing, is already shown above.
+        let next = footer(plan, stale, now, reader).into_iter().nth(1);
+        out.extend(next.map(|it| it.text + "\n"));
+    }
+    out
+}
+
+/// `4  Publish (completed, checked)`.
+fn with_item(plan: &Plan, number: Number) -> String {
+    let Some(item) = plan.get(number) else { return number.to_string() };
+    let left = item.is_superseded().then(|| "dropped".to_owned());
+    let level = item.evidence_level().map(|it| it.as_str().to_owned());
+    let words: Vec<String> =
+        [Some(item.status.words().to_owned()), level, left].into_iter().flatten().collect();
+    format!("{number}  {} ({})", one_line(&item.title), words.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
-    use punchlist_model::{Budget, Goal, Item, ItemId, Number, PlanId, Position};
+    use punchlist_model::{Budget, Item, ItemId, Number, PlanId, Position};
 
     use super::super::Options;
     use super::*;
@@ -161,7 +206,7 @@ mod tests {
         Timestamp::from_second(minute * 60).unwrap()
     }
 
-    /// A plan whose items stand like this, with a goal that is accepted by some of them.
+    /// A plan whose items have these statuses, with a goal that some of them decide.
     fn plan(statuses: &[Status], acceptance: &[u32]) -> Plan {
         let mut plan = Plan::new(PlanId::NIL, "/p", at(0));
         for (number, status) in (1..).zip(statuses) {

@@ -1,7 +1,7 @@
-//! What depends on what, for Graphviz and Mermaid.
+//! The dependencies of a plan, for Graphviz and Mermaid.
 //!
-//! Arrows point the way the work goes: from what must be done first to what comes after. A dashed
-//! line leads from an item to those under it.
+//! Arrows point from a dependency to its dependant. A dashed line leads from an item to its
+//! sub-items.
 
 use std::collections::BTreeSet;
 
@@ -61,7 +61,7 @@ enum Edge {
     Under(Number, Number),
 }
 
-/// The lines between items that are on the list.
+/// The edges between items that are on the list.
 fn edges(plan: &Plan) -> Vec<Edge> {
     let listed = plan.listed();
     let on_list: BTreeSet<Number> = listed.iter().map(|item: &&Item| item.number).collect();

@@ -1,4 +1,4 @@
-//! Whatever agents write, and however wide the screen: nothing panics, nothing gets out.
+//! Hostile texts at every width: no view panics, and no control character reaches the output.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::text::line::to_ansi;
 use crate::text::naughty::any_text;
 use crate::text::{Line, clean, escape, one_line, width};
 
-/// Our own colours taken away, as a terminal would.
+/// The text without our own colours.
 fn without_colour(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -36,7 +36,7 @@ fn without_colour(text: &str) -> String {
     out
 }
 
-/// No character that acts on a terminal, except for line breaks and isolates that are closed.
+/// Fails on characters that control a terminal, except line breaks and closed isolates.
 #[track_caller]
 pub(crate) fn assert_harmless(view: &str) {
     for line in view.split('\n') {
@@ -55,7 +55,7 @@ pub(crate) fn assert_harmless(view: &str) {
     }
 }
 
-/// The lines are as wide as asked, and as wide as they say, in colour too.
+/// The lines have the requested width, with and without colour, and report it correctly.
 #[track_caller]
 fn assert_width(view: &[Line], columns: u16) {
     for line in view {
@@ -65,7 +65,7 @@ fn assert_width(view: &[Line], columns: u16) {
     }
 }
 
-/// Every view that a terminal may show, in colour or not.
+/// Every view for terminals, with or without colour.
 fn terminal_views(plan: &Plan, text: &str, options: &Options, colour: bool) -> Vec<String> {
     let drawn = |lines: Vec<Line>| to_ansi(&lines, colour);
     let member = Member::new(text, None);
@@ -81,6 +81,11 @@ fn terminal_views(plan: &Plan, text: &str, options: &Options, colour: bool) -> V
         graph::dot(plan),
         graph::mermaid(plan),
         json::render(&json::list(plan, None, &BTreeSet::new())),
+        plain::dropped(plan, None),
+        plain::below(plan, &BTreeSet::new(), options.now, options.reader),
+        detail::header(plan, None, &BTreeSet::new(), options.now),
+        detail::before_approval(&plan.items.values().collect::<Vec<_>>()).join("\n"),
+        goal::whole(plan, &BTreeSet::new(), options.now, options.reader),
     ];
     views.extend(plan.items.values().map(|it| plain::transition(it, options).to_ansi(colour)));
     let entries = journal(plan, text);
@@ -94,7 +99,7 @@ fn terminal_views(plan: &Plan, text: &str, options: &Options, colour: bool) -> V
     views
 }
 
-/// The texts of a document's `todo` elements, by a real parser.
+/// The texts of a document's `todo` elements, read by a real XML parser.
 fn todos(xml: &str) -> Vec<String> {
     let mut reader = Reader::from_str(xml);
     reader.config_mut().check_end_names = true;
@@ -128,7 +133,7 @@ fn is_xml_char(ch: char) -> bool {
     matches!(ch, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Fails on anything in a Markdown line of ours that would mean something.
+/// Fails if a Markdown line contains markup that is not ours.
 fn assert_means_nothing(text: &str) {
     let mut chars = text.chars();
     while let Some(ch) = chars.next() {
@@ -140,7 +145,7 @@ fn assert_means_nothing(text: &str) {
     }
 }
 
-/// Journal entries and summaries in which everything is a naughty text.
+/// Journal entries in which every field is a hostile text.
 fn journal(plan: &Plan, text: &str) -> Vec<Entry> {
     let entry = |revision, events| Entry {
         plan: plan.id,
@@ -192,7 +197,7 @@ fn summary(plan: &Plan, text: &str) -> Summary {
     }
 }
 
-/// What [`escape::markdown`] was given, cleaned: a backslash before punctuation goes.
+/// Reverses [`escape::markdown`]: removes the backslashes before punctuation.
 fn unmarkdown(text: &str) -> String {
     let mut out = String::new();
     let mut chars = text.chars().peekable();

@@ -1,10 +1,9 @@
 //! Plans, items and journal entries as JSON: what `--json` prints.
 //!
-//! The shapes are an interface that programs rely on: fields may be added, never renamed. Names are
-//! in camelCase; only journal entries keep the names under which they are stored. Every field is
-//! always there, `null` where there is nothing, so that no reader must ask twice. Texts are as they
-//! were written; see [`render`] for how they get past a terminal. [`super::schema`] describes the
-//! shapes for programs.
+//! Programs rely on these formats: fields may be added but never renamed. Names are in camelCase;
+//! only journal entries keep the names of the store. Every field is always present and `null` if it
+//! has no value. Texts are not cleaned; [`render`] escapes them for terminals. [`super::schema`]
+//! has the JSON Schema.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +11,15 @@ use punchlist_model::call::{Answer, Answered, Offer, Question, Standing};
 use punchlist_model::event::{Delta, PlanDelta};
 use punchlist_model::goal::Reached;
 use punchlist_model::store::{AttachmentKey, Entry, Summary};
-use punchlist_model::{Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Timestamp};
+use punchlist_model::{
+    Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Slice, Timestamp,
+};
 use serde_json::{Map, Value, json};
 
 use super::Reader;
 use crate::text::escape;
 
-/// `{plan, items, progress}`: the whole list, in order, without what was superseded.
+/// `{plan, items, progress}`: the whole list, in order, without superseded items.
 pub fn list(plan: &Plan, attachment: Option<&AttachmentKey>, stale: &BTreeSet<Number>) -> Value {
     json!({
         "plan": header(plan, attachment),
@@ -27,7 +28,7 @@ pub fn list(plan: &Plan, attachment: Option<&AttachmentKey>, stale: &BTreeSet<Nu
     })
 }
 
-/// A question to a person, and how it stands.
+/// A question to a person, with its state.
 pub fn question(question: &Question) -> Value {
     let asked = &question.asked;
     let (standing, answer) = match &question.standing {
@@ -117,8 +118,9 @@ fn answered(answered: &Answered) -> Value {
     })
 }
 
-/// The plan without its items. `name`, `end`, `goal` and `rules` appear only when they say something.
-pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
+/// The plan without its items. `name`, `end`, `goal` and `rules` are present only if they have a
+/// value.
+pub fn header(plan: &Slice, attachment: Option<&AttachmentKey>) -> Value {
     let mut out = json!({
         "id": plan.id,
         "title": plan.title,
@@ -145,12 +147,12 @@ pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
     out
 }
 
-/// One item: what is stored of it, and what follows from that.
-pub fn item(plan: &Plan, item: &Item, stale: bool) -> Value {
+/// One item: its stored and its derived fields. `plan` must contain its dependencies and sub-items.
+pub fn item(plan: &Slice, item: &Item, stale: bool) -> Value {
     derived(plan, item, stale, plan.is_ready(item))
 }
 
-/// The same of many.
+/// Like [`item`], for many items.
 pub fn items<'a>(
     plan: &Plan,
     items: impl IntoIterator<Item = &'a Item>,
@@ -163,7 +165,7 @@ pub fn items<'a>(
     items.into_iter().map(made).collect()
 }
 
-fn derived(plan: &Plan, item: &Item, stale: bool, ready: bool) -> Value {
+fn derived(plan: &Slice, item: &Item, stale: bool, ready: bool) -> Value {
     let mut fields = stored(item);
     fields.insert("ready".to_owned(), json!(ready));
     fields.insert("blocked".to_owned(), json!(plan.is_blocked(item)));
@@ -171,8 +173,8 @@ fn derived(plan: &Plan, item: &Item, stale: bool, ready: bool) -> Value {
     camel_case(Value::Object(fields))
 }
 
-/// The same value with names in camelCase instead of those of the store. What callers put in as JSON
-/// of their own keeps its names.
+/// The value with names in camelCase instead of snake_case. JSON that callers supplied (`metadata`,
+/// `arguments`) keeps its names.
 pub fn camel_case(value: Value) -> Value {
     match value {
         Value::Object(fields) => fields
@@ -198,7 +200,7 @@ fn camel(name: &str) -> String {
     out
 }
 
-/// One journal entry, with what was and what is.
+/// One journal entry, with old and new values.
 pub fn entry(entry: &Entry) -> Value {
     json!({
         "plan": entry.plan,
@@ -211,7 +213,7 @@ pub fn entry(entry: &Entry) -> Value {
     })
 }
 
-/// A plan at a glance.
+/// A plan's summary.
 pub fn summary(summary: &Summary) -> Value {
     let attachment = summary.attachment.as_ref();
     json!({
@@ -237,12 +239,12 @@ pub fn progress(progress: Progress) -> Value {
     json!(progress)
 }
 
-/// A moment: RFC 3339, UTC, always with milliseconds.
+/// A time in RFC 3339, UTC, always with milliseconds.
 pub fn time(at: Timestamp) -> String {
     format!("{at:.3}")
 }
 
-/// One line of JSON, fit for a terminal: characters that act on one are written as escapes.
+/// One line of JSON, safe for a terminal: control characters are written as escapes.
 pub fn render(value: &Value) -> String {
     escape::json(&value.to_string()).into_owned()
 }
@@ -301,7 +303,7 @@ fn claim(claim: &Claim) -> Value {
     })
 }
 
-/// What is stored of a goal.
+/// The stored fields of a goal.
 fn goal(goal: &Goal) -> Value {
     let Goal { statement, acceptance, budget, since, given_up, met, author } = goal;
     let met = met.as_ref();
@@ -316,7 +318,7 @@ fn goal(goal: &Goal) -> Value {
     })
 }
 
-/// A plan's goal and how the plan stands towards it; `null` without one. What is not counted is `null`.
+/// A plan's goal and its state; `null` without a goal. Costs that are not counted are `null`.
 pub fn aim(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> Value {
     let (Some(stored), Some(reached)) = (&plan.goal, plan.reached(stale)) else {
         return Value::Null;

@@ -1,26 +1,30 @@
-//! What reminders cost and whether they helped, as two tables: by kind, and by session.
+//! What reminders cost and whether they helped, in two tables: by kind and by session.
 
 use punchlist_model::Session;
 use punchlist_model::remind::{Kind, Ledger, Tally};
 
+use serde_json::{Value, json};
+
+use super::json::{camel_case, time};
 use super::{Options, duration};
 use crate::text::width::pad_left;
 use crate::text::{Line, Style, one_line, width};
 
-/// The columns with numbers, in their order.
+/// The headings of the number columns.
 const HEADS: [&str; 4] = ["given", "tokens", "acted on", "ignored"];
 
-/// The narrowest that names get.
+/// The minimal width of names.
 const NAME: usize = 6;
 
-/// A row: its name, its numbers, and what is known besides.
+/// A row: its name, its numbers, and a note.
 struct Row {
     name: String,
     numbers: [String; 4],
     note: String,
 }
 
-/// Both tables. A kind or session that was never reminded has no row; if none was, that is said.
+/// Both tables. A kind or session without reminders has no row. If there were no reminders at all,
+/// the text says so.
 pub fn ledger(sessions: &[Session], options: &Options) -> Vec<Line> {
     let all = sum(sessions);
     if all.total() == Tally::default() {
@@ -48,7 +52,33 @@ pub fn ledger(sessions: &[Session], options: &Options) -> Vec<Line> {
     lines
 }
 
-/// The books of several sessions as one.
+/// The same data as JSON: `{sessions, kinds, total}`. `is_live` says whether a session is live.
+pub fn json(sessions: &[Session], is_live: impl Fn(&Session) -> bool) -> Value {
+    let one = |it: &Session| {
+        let ledger = &it.memory.watch.ledger;
+        json!({
+            "agent": it.key.agent,
+            "session": it.key.id,
+            "project": it.project,
+            "live": is_live(it),
+            "begunAt": time(it.begun_at),
+            "seenAt": time(it.seen_at),
+            "kinds": kinds(ledger),
+            "total": ledger.total(),
+        })
+    };
+    let all = sum(sessions);
+    let sessions: Vec<Value> = sessions.iter().map(one).collect();
+    json!({"sessions": sessions, "kinds": kinds(&all), "total": all.total()})
+}
+
+fn kinds(ledger: &Ledger) -> Value {
+    let of = |kind: Kind| ledger.kinds.get(&kind).copied().unwrap_or_default();
+    let kinds = Kind::ALL.into_iter().map(|kind| (kind.as_str().to_owned(), json!(of(kind))));
+    camel_case(Value::Object(kinds.collect()))
+}
+
+/// The sum of the ledgers of several sessions.
 pub fn sum(sessions: &[Session]) -> Ledger {
     let mut all = Ledger::default();
     for (kind, tally) in sessions.iter().flat_map(|it| &it.memory.watch.ledger.kinds) {
@@ -75,7 +105,8 @@ fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<Line> 
         let numbers = rows.iter().map(|row| width(&row.numbers[at]));
         numbers.chain([width(HEADS[at])]).max().unwrap_or(0)
     });
-    // Where it gets narrow the note goes, then names give way, then numbers go from the right.
+    // Where there is little room, the note goes first, then names are cut, then number columns go
+    // from the right.
     let all = usize::from(options.width);
     let wide = |count: usize| columns[..count].iter().map(|it| it + 2).sum::<usize>();
     let count = (1..=HEADS.len()).rev().find(|count| wide(*count) + NAME <= all).unwrap_or(1);

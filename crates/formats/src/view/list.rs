@@ -1,6 +1,7 @@
-//! The list as the verb draws it: the box with numbers, evidence, owners, durations and a bar.
+//! The list as `punchlist list` draws it: a box with numbers, evidence, owners, durations and a
+//! bar.
 //!
-//! Where it gets narrow, notes go first, then durations; titles keep their beginnings.
+//! Where there is little room, notes go first, then durations; titles are cut last.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,7 +18,7 @@ use crate::text::{Colour, Line, Style, isolated, one_line, width};
 const NOTES_FROM: usize = 48;
 /// Below this many columns there are no durations.
 const DURATIONS_FROM: usize = 30;
-/// A bar is this long where there is room.
+/// The length of the bar, where there is room.
 const BAR: usize = 20;
 
 /// The list, `options.width` columns wide in every line.
@@ -25,7 +26,7 @@ pub fn list(plan: &Plan, options: &Options) -> Vec<Line> {
     part(plan, None, options)
 }
 
-/// The list with these items only. What is said of them, and the progress, are those of the whole.
+/// The list with only these items. Notes and progress are computed from the whole plan.
 pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> Vec<Line> {
     let mut frame = Framed::new(options, 2);
     let room = frame.room();
@@ -40,7 +41,7 @@ pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> 
         let words = if only.is_some() { plain::NOTHING_FITS } else { plain::EMPTY };
         frame.push(boxed::words(words, room, options));
     }
-    // One column for all, so that numbers line up on the right.
+    // One width for all, so that durations are aligned on the right.
     let durations = rows.iter().map(|row| width(&row.duration)).max().unwrap_or(0);
     let durations = if room < DURATIONS_FROM { 0 } else { durations };
     let numbers = rows.iter().map(|row| width(&row.number)).max().unwrap_or(0);
@@ -73,7 +74,7 @@ fn heading(plan: &Plan) -> Cow<'_, str> {
     }
 }
 
-/// What belongs below a list that whoever worked on it left before it was done.
+/// The line below a list whose session stopped with open items.
 pub fn ending(plan: &Plan) -> Option<&'static str> {
     match plan.end {
         End::Stopped => Some("Stopped with open items"),
@@ -81,7 +82,7 @@ pub fn ending(plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// One item, taken apart for its line.
+/// One item, split into columns.
 struct Row<'a> {
     depth: usize,
     item: &'a Item,
@@ -122,7 +123,7 @@ impl<'a> Row<'a> {
             let note = truncate_with(&self.note, room * 2 / 5, glyphs.ellipsis());
             right.push("  ", Style::Plain).push(&isolated(&note), self.note_style);
         }
-        // A row with nothing on the right leaves its title the room.
+        // A row without anything on the right uses the room for its title.
         if durations > 0 && !(self.duration.is_empty() && right.width() == 0) {
             right.push("  ", Style::Plain).push(&pad_left(&self.duration, durations), Style::Dim);
         }
@@ -141,7 +142,7 @@ fn sign(item: &Item) -> Sign {
     if item.is_open() && item.waiting_on.is_some() { Sign::Waiting } else { item.status.into() }
 }
 
-/// What stands in the right-hand column, and in which colour.
+/// The text in the right-hand column, and its style.
 fn note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
     match item.status {
         Status::Completed => evidence(plan, item, options),
@@ -170,7 +171,7 @@ fn evidence(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
             Some(level @ (Level::Checked | Level::Approved)) => {
                 (level.as_str().to_owned(), Style::In(Colour::Green))
             }
-            // That somebody said so is what every tick says.
+            // Every completed item is at least reported, so this level is not shown.
             Some(Level::Reported) | None => (String::new(), Style::Plain),
         },
     }
@@ -200,7 +201,7 @@ fn open_note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
     (one_line(who).into_owned(), Style::Plain)
 }
 
-/// How long it took, or has taken so far.
+/// How long the item took, or has taken so far.
 fn spent(item: &Item, options: &Options) -> String {
     let until = match item.status {
         Status::Completed => item.completed_at,
@@ -224,7 +225,7 @@ fn summary(plan: &Plan, room: usize, options: &Options) -> Line {
     line
 }
 
-/// A bar of that many cells. It is full only when all is done, and empty only when nothing is.
+/// A bar of this many cells. It is full only if everything is done, and empty only if nothing is.
 pub(super) fn bar(line: &mut Line, done: u32, total: u32, cells: usize, options: &Options) {
     let (full, open) = options.glyphs.bar();
     let most = u64::try_from(cells).unwrap_or(u64::MAX);

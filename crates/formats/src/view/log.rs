@@ -14,24 +14,24 @@ use crate::text::{Line, Style, isolated, one_line, width};
 
 /// Longest text in a line of the log, in columns.
 const LONGEST: usize = 60;
-/// Names are at least and at most this wide.
+/// The minimal and maximal width of names.
 const NAMES: (usize, usize) = (7, 24);
 
-/// What a log shows beside what happened.
+/// What a log shows besides the events.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Show<'a> {
-    /// Who reads: that actor is called `you`.
+    /// The reader, who is called `you`.
     pub reader: Option<&'a Actor>,
-    /// Whether lines say when.
+    /// Whether and how lines show times.
     pub times: Times,
-    /// What happened to this item alone.
+    /// Only events of this item.
     pub only: Option<Number>,
 }
 
-/// Whether lines say when.
+/// Whether and how lines show times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Times {
-    /// They do not.
+    /// No times.
     Hidden,
     /// As `2 m ago`.
     Ago,
@@ -39,8 +39,8 @@ pub enum Times {
 
 /// Journal entries of one plan, as lines: `42  claude   completed 2 "Update documentation"`.
 ///
-/// `plan` gives the titles. Where it is whole and the entries lead up to its revision, a move is
-/// told by its new neighbour, else by its position.
+/// `plan` supplies the titles. If it is complete and the entries lead up to its revision, a move
+/// names the new neighbour, otherwise the position.
 pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) -> Vec<Line> {
     let names: Vec<String> = entries.iter().map(|entry| name(&entry.actor, show)).collect();
     let name_width = names.iter().map(|it| width(it)).max().unwrap_or(0).max(NAMES.0);
@@ -67,7 +67,7 @@ pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) ->
             None => phrases(plan, entry, &neighbours, show.only),
         };
         for (at, words) in words.into_iter().enumerate() {
-            // What else the same change did stands below, without saying again who and when.
+            // Further events of the same change are below, without actor and time.
             let mut line = if at == 0 { head.clone() } else { Line::new() };
             line.fill(head.width()).push(&words, Style::Plain);
             lines.push(line);
@@ -90,10 +90,11 @@ fn when(entry: &Entry, show: Show<'_>, options: &Options) -> String {
     }
 }
 
-/// Where an item went: the revision and place in its entry, and the one that it stands before.
+/// Where an item was moved to: (revision, index in the entry), and the item that follows it.
 type Neighbours = BTreeMap<(Revision, usize), Option<Number>>;
 
-/// Goes back from the list as it is, change by change, and notes beside what each item was put.
+/// Reverts the entries one by one, starting with the current list, and notes the neighbours of each
+/// move.
 fn neighbours(plan: &Plan, entries: &[Entry]) -> Neighbours {
     let mut found = Neighbours::new();
     let mut order: Vec<Number> = plan.listed().into_iter().map(|item| item.number).collect();
@@ -104,7 +105,7 @@ fn neighbours(plan: &Plan, entries: &[Entry]) -> Neighbours {
     }
     let index = |at: Position| usize::try_from(at.0.saturating_sub(1)).unwrap_or(usize::MAX);
     for entry in entries.iter().rev() {
-        // A gap, or entries of another time: from here on the order is not known.
+        // A revision is missing, so the order before it is unknown.
         if entry.revision != expected {
             break;
         }
@@ -113,7 +114,7 @@ fn neighbours(plan: &Plan, entries: &[Entry]) -> Neighbours {
             match event {
                 Event::Moved { number, from, to } => {
                     if order.get(index(*to)) != Some(number) {
-                        // Journal and list disagree; a position is better than a wrong neighbour.
+                        // Journal and list disagree. A position is better than a wrong neighbour.
                         return found;
                     }
                     found.insert((entry.revision, at), order.get(index(*to) + 1).copied());
@@ -132,8 +133,8 @@ fn neighbours(plan: &Plan, entries: &[Entry]) -> Neighbours {
     found
 }
 
-/// What an undo took back, and how the items stand now: `undid: completed 1 "Build" (in progress
-/// again)`. `undone` is the entry that `undo` takes back.
+/// What an undo reverted, and the status of the items now: `undid: completed 1 "Build" (in progress
+/// again)`. `undone` is the reverted entry, `undo` the entry of the undo.
 pub fn undid(plan: &Plan, undone: &Entry, undo: &Entry) -> Vec<String> {
     undid_with(plan, undone, undo, &Neighbours::new(), None)
 }
@@ -164,7 +165,7 @@ fn undid_with(
     lines
 }
 
-/// What follows from other changes, and what is never undone.
+/// Events that follow from others, and events that are never undone.
 fn is_by_the_way(event: &Event) -> bool {
     match event {
         Event::Changed { what, .. } => matches!(what, What::Renewed | What::Evidence),
@@ -179,7 +180,7 @@ fn is_by_the_way(event: &Event) -> bool {
     }
 }
 
-/// How an item stands after these events, where they moved it.
+/// The status of an item after these events, if they changed it.
 fn stands_again(number: Number, events: &[Event]) -> Option<String> {
     events.iter().filter(|event| event.number() == Some(number)).find_map(|event| match event {
         Event::Changed { deltas, .. } => deltas.iter().rev().find_map(status).map(again),
@@ -192,7 +193,7 @@ fn stands_again(number: Number, events: &[Event]) -> Option<String> {
     })
 }
 
-/// What one entry did, without who and when. Empty only if none of it is about `only`.
+/// The events of one entry, without actor and time. Empty only if none of them concerns `only`.
 fn phrases(
     plan: &Plan,
     entry: &Entry,
@@ -264,9 +265,10 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
             format!("cancelled {tag}{reason}")
         }
         What::Completed => {
-            let came = deltas.iter().rev().find_map(outcome);
-            let came = came.map(|it| format!(": {}", brief(it))).unwrap_or_default();
-            format!("completed {tag}{came}")
+            let outcome_text = deltas.iter().rev().find_map(outcome);
+            let outcome_text =
+                outcome_text.map(|it| format!(": {}", brief(it))).unwrap_or_default();
+            format!("completed {tag}{outcome_text}")
         }
         What::Edited => {
             let fields: Vec<_> =
@@ -333,7 +335,7 @@ fn plan_changed(delta: &PlanDelta) -> String {
     }
 }
 
-/// What became of a goal, one phrase for each part of it that changed.
+/// The changes of a goal, one phrase for each part that changed.
 fn aimed(plan: &Plan, before: &Goal, after: &Goal, out: &mut Vec<String>) {
     if before.statement != after.statement {
         out.push(format!("set the goal {}", quoted(&after.statement)));
@@ -349,7 +351,7 @@ fn aimed(plan: &Plan, before: &Goal, after: &Goal, out: &mut Vec<String>) {
     ] {
         out.extend(items.map(|it| format!("{words} {it}")));
     }
-    // With a new statement it begins anew.
+    // A goal with a new statement is a new goal.
     let widened = tags(&before.given_up, &after.given_up);
     let widened = widened.filter(|_| before.statement == after.statement);
     out.extend(widened.map(|it| format!("widened the scope of the goal by {it}")));
@@ -365,7 +367,7 @@ fn aimed(plan: &Plan, before: &Goal, after: &Goal, out: &mut Vec<String>) {
     }
 }
 
-/// An item's number, and its title where it is known.
+/// An item's number, and its title if it is known.
 fn tag(plan: &Plan, number: Number) -> String {
     match plan.get(number) {
         Some(item) => format!("{number} {}", quoted(&item.title)),
@@ -379,4 +381,13 @@ fn quoted(text: &str) -> String {
 
 fn brief(text: &str) -> String {
     isolated(&truncate_with(&one_line(text), LONGEST, "…")).into_owned()
+}
+
+/// Removes renewals of claims from an entry that has other events: every write of a worker renews
+/// its claims.
+pub fn without_renewals(entry: &mut Entry) {
+    let is_renewal = |event: &Event| matches!(event, Event::Changed { what: What::Renewed, .. });
+    if !entry.events.iter().all(is_renewal) {
+        entry.events.retain(|event| !is_renewal(event));
+    }
 }

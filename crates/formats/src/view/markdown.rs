@@ -1,4 +1,4 @@
-//! The list as Markdown: a checklist as people write it.
+//! The list as a Markdown checklist.
 
 use punchlist_model::{Item, Plan};
 
@@ -21,8 +21,8 @@ pub fn markdown(plan: &Plan) -> String {
     out
 }
 
-/// One line per item with its number, to be edited and read again: `- [ ] #3 Title`, nested. Titles
-/// are cleaned, and otherwise as they are.
+/// One line per item with its number, for an editor: `- [ ] #3 Title`, nested. Titles are cleaned
+/// but not escaped.
 pub fn numbered(plan: &Plan) -> String {
     let mut out = String::new();
     for (depth, item) in plan.nested() {

@@ -1,15 +1,16 @@
-//! Pure functions from a plan to what is shown of it.
+//! Views: pure functions from a plan to lines or text.
 //!
-//! A view for people returns [`Line`]s of styled spans; whoever shows them turns them into text or draws
-//! them. A view in a notation of its own (XML, Markdown, JSON, a graph) returns text.
+//! A view for people returns [`Line`]s of styled spans; the caller draws them or converts them to
+//! text. A view in another format (XML, Markdown, JSON, a graph) returns text.
 //!
-//! No rule lives here and nothing is decided: a view reads. Whatever agents wrote goes through
-//! [`crate::text`] on its way out, so no view can be made to act on a terminal or to break its
-//! notation. The one exception is [`json`], whose notation carries any text; there [`json::render`]
-//! takes care of terminals.
+//! Views contain no rules and decide nothing. Every text of an agent goes through [`crate::text`],
+//! so that it cannot control a terminal or break the format. The exception is [`json`], which can
+//! carry any text; [`json::render`] escapes it for terminals.
 
 pub mod boxed;
 pub mod call;
+pub mod change;
+pub mod check;
 pub mod detail;
 pub mod duration;
 mod frame;
@@ -38,33 +39,33 @@ use punchlist_model::{Item, Number, Timestamp};
 use crate::text::one_line;
 pub use crate::text::{Colour, Glyphs, Line, Span, Style};
 
-/// What a view needs to know of the place that it is shown in.
+/// Where and for whom a view is drawn.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Options {
-    /// Columns.
+    /// The width in columns.
     pub width: u16,
-    /// Which signs can be shown.
+    /// Which signs the terminal can show.
     pub glyphs: Glyphs,
-    /// The time that durations are counted to.
+    /// The current time, for durations.
     pub now: Timestamp,
-    /// The items whose covered files have changed since they were checked.
+    /// The items with stale evidence.
     pub stale: BTreeSet<Number>,
-    /// Who reads it.
+    /// Who reads the view.
     pub reader: Reader,
 }
 
-/// Who reads a view. Commands that only a person may run are named to people alone; an agent is told to
+/// Who reads a view. Only people are shown commands that only a person may run; an agent is told to
 /// ask its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reader {
-    /// Somebody at a terminal, or a program of theirs.
+    /// A person, or a program of theirs.
     Person,
     /// An agent.
     Agent,
 }
 
 impl Options {
-    /// Eighty columns, Unicode, nothing stale, for a person.
+    /// 80 columns, Unicode, nothing stale, for a person.
     pub fn plain(now: Timestamp) -> Self {
         Self {
             width: 80,
@@ -76,13 +77,13 @@ impl Options {
     }
 }
 
-/// A text for one line of a screen, or a word that says that there is none.
+/// A text for one line, or a placeholder if it is empty.
 fn shown(text: &str) -> Cow<'_, str> {
     let clean = one_line(text);
     if clean.is_empty() { Cow::Borrowed("(no title)") } else { clean }
 }
 
-/// What to show for an item now: the active form while it is in progress, else the title.
+/// The text for an item: the active form while it is in progress, otherwise the title.
 fn label(item: &Item) -> Cow<'_, str> {
     shown(item.label())
 }

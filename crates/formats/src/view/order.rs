@@ -1,8 +1,8 @@
-//! In which order a plan would be worked off, drawn: a sign for each step, lines from what comes before
-//! to what comes after, and in which wave it runs if everything before it takes equally long.
+//! The order in which a plan would run, as a drawing: one sign per step, lines from dependencies to
+//! dependants, and for each step the wave in which it runs if all steps take equally long.
 //!
-//! A pure function of the steps and what each waits for. It decides nothing. Lines to the same step run
-//! together, so there are as many lanes as steps that something waits for at that point.
+//! A pure function of the steps and their dependencies. Lines to the same step are merged, so there
+//! are as many lanes as steps with a dependant at that point.
 
 #[cfg(test)]
 mod tests;
@@ -12,23 +12,23 @@ use crate::text::glyph::Glyphs;
 use crate::text::width::pad_left;
 use crate::text::{Line, Style, one_line, width};
 
-/// More lanes than this are no picture any more.
+/// With more lanes the drawing is left out.
 const MOST_LANES: usize = 16;
-/// On a very wide screen nobody wants to look for the end of a line.
+/// Wider lines are hard to read.
 const WIDEST: usize = 120;
 
 /// One step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Node {
-    /// What is to be done.
+    /// The title.
     pub title: String,
-    /// How: its command, who does it, that it asks.
+    /// How it runs: its command, its worker, whether it asks.
     pub note: String,
-    /// The places of those that come before it.
+    /// The indices of its dependencies.
     pub after: Vec<usize>,
 }
 
-/// The steps in an order that they can be done in, a line or two each.
+/// The steps in an order in which they can run, one or two lines each.
 pub fn order(nodes: &[Node], options: &Options) -> Vec<Line> {
     let order = sorted(nodes);
     let waves = waves(nodes, &order);
@@ -76,12 +76,13 @@ fn across(glyphs: Glyphs) -> &'static str {
     if glyphs == Glyphs::Ascii { "-" } else { "─" }
 }
 
-/// Steps after those that they wait for, else as they came. Those in a circle come last.
+/// The steps, each after its dependencies, otherwise in the given order. Steps in a cycle come
+/// last.
 fn sorted(nodes: &[Node]) -> Vec<usize> {
-    let mut unmet: Vec<usize> = nodes.iter().map(|it| known(nodes, it).count()).collect();
+    let mut unmet: Vec<usize> = nodes.iter().map(|it| dependencies(nodes, it).count()).collect();
     let mut dependants: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (at, node) in nodes.iter().enumerate() {
-        for on in known(nodes, node) {
+        for on in dependencies(nodes, node) {
             dependants[on].push(at);
         }
     }
@@ -101,27 +102,27 @@ fn sorted(nodes: &[Node]) -> Vec<usize> {
     order
 }
 
-/// The wave that each step is in, from 1.
+/// The wave of each step, from 1.
 fn waves(nodes: &[Node], order: &[usize]) -> Vec<usize> {
     let mut waves = vec![1; nodes.len()];
     for at in order {
-        let before = known(nodes, &nodes[*at]).map(|it| waves[it]).max().unwrap_or(0);
+        let before = dependencies(nodes, &nodes[*at]).map(|it| waves[it]).max().unwrap_or(0);
         waves[*at] = before + 1;
     }
     waves
 }
 
-fn known<'a>(nodes: &'a [Node], node: &'a Node) -> impl Iterator<Item = usize> + 'a {
+fn dependencies<'a>(nodes: &'a [Node], node: &'a Node) -> impl Iterator<Item = usize> + 'a {
     node.after.iter().copied().filter(|it| *it < nodes.len())
 }
 
-/// One line of the picture.
+/// One line of the drawing.
 struct Row {
     cells: Vec<Cell>,
     node: Option<usize>,
 }
 
-/// What stands in a lane, by the sides that lines leave it to.
+/// The content of a lane, by the sides to which lines leave it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cell {
     Empty,
@@ -164,14 +165,14 @@ fn rows(nodes: &[Node], order: &[usize]) -> Vec<Row> {
     }
     let mut dependants: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for at in order {
-        for on in known(nodes, &nodes[*at]) {
-            // A line up would belong to a circle.
+        for on in dependencies(nodes, &nodes[*at]) {
+            // A line upwards would belong to a cycle.
             if place[on] < place[*at] && !dependants[on].contains(at) {
                 dependants[on].push(*at);
             }
         }
     }
-    // Where each lane leads to.
+    // The step that each lane leads to.
     let mut lanes: Vec<Option<usize>> = Vec::new();
     let mut rows = Vec::new();
     for at in order {
@@ -208,7 +209,7 @@ fn rows(nodes: &[Node], order: &[usize]) -> Vec<Row> {
 
 const VERTICAL: Cell = Cell::Lines { up: true, down: true, left: false, right: false };
 
-/// The first lane that nothing runs in.
+/// The first free lane.
 fn free(lanes: &mut Vec<Option<usize>>) -> usize {
     match lanes.iter().position(Option::is_none) {
         Some(lane) => lane,

@@ -1,22 +1,22 @@
-//! Plain lines: the dialect `todowrite`'s text, the piped list, and what is said after a change.
+//! Plain lines: the result of `TodoWrite`, the list in a pipe, and messages after a change.
 //!
-//! No width is known here and nothing is cut off: these lines go to models, pipes and logs.
+//! These lines go to models, pipes and logs, so they have no width and nothing is cut.
 
 use std::collections::BTreeSet;
 
-use punchlist_model::{Item, Number, Plan, Status};
+use punchlist_model::{Item, Number, Plan, Status, Timestamp};
 
-use super::{Options, label, shown};
+use super::{Options, Reader, goal, label, list, shown};
 use crate::text::glyph::{Sign, marker};
 use crate::text::{Line, Style, isolated, one_line};
 
-/// What an empty list says.
+/// The text for an empty list.
 pub const EMPTY: &str = "No todos.";
 
-/// What is said where items were asked for that there are not.
+/// The text if a filter matches no item.
 pub const NOTHING_FITS: &str = "No item fits.";
 
-/// The list as `TodoWrite` answers it: flat, in order, with the count behind a blank line.
+/// The list as `TodoWrite` returns it: flat, in order, with the count after a blank line.
 pub fn text(plan: &Plan) -> String {
     let listed = plan.listed();
     if listed.is_empty() {
@@ -32,7 +32,7 @@ pub fn text(plan: &Plan) -> String {
     out
 }
 
-/// The list as the verb prints it into a pipe: numbers to type, nested by indentation.
+/// The list as `punchlist list` prints it into a pipe: with numbers, nested by indentation.
 pub fn numbered(plan: &Plan) -> String {
     let mut out = lines(plan, None);
     if out.is_empty() {
@@ -42,7 +42,7 @@ pub fn numbered(plan: &Plan) -> String {
     out
 }
 
-/// The lines of these items only; what is said of each is told from the whole.
+/// The lines of these items only. Remarks are computed from the whole plan.
 pub fn part(plan: &Plan, only: &BTreeSet<Number>) -> String {
     let out = lines(plan, Some(only));
     if out.is_empty() { format!("{NOTHING_FITS}\n") } else { out }
@@ -65,8 +65,7 @@ fn lines(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
     out
 }
 
-/// Puts pieces behind one another. A cold start is mostly this and reading the rows, and the
-/// formatting machinery would cost it more than all of them.
+/// Appends the pieces. `write!` would be slower, and a list may have thousands of lines.
 fn push(out: &mut String, pieces: &[&str]) {
     pieces.iter().for_each(|piece| out.push_str(piece));
 }
@@ -82,7 +81,7 @@ fn push_active(out: &mut String, item: &Item) {
     }
 }
 
-/// An open item's priority, why it does not go on, or was given up, in brackets.
+/// The remark in brackets: an open item's priority and what it waits for, or why it was cancelled.
 fn push_remark(out: &mut String, plan: &Plan, item: &Item) {
     if item.is_open() {
         if let Some(priority) = item.priority {
@@ -119,9 +118,34 @@ pub fn update(plan: &Plan, options: &Options) -> String {
     out
 }
 
-/// `[Todo: "Title" → in_progress]`: how an item stands now, with its active form while in progress.
+/// `[Todo: "Title" → in_progress]`: an item's new status, with the active form while it is in
+/// progress.
 pub fn transition(item: &Item, options: &Options) -> Line {
     let (label, arrow) = (label(item), options.glyphs.arrow());
     let line = format!("[Todo: \"{}\" {arrow} {}]", isolated(&label), item.status);
     Line::of(&line, Style::Dim)
+}
+
+/// The superseded items, one per line.
+pub fn dropped(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
+    let mut out = String::new();
+    let wanted = |item: &&Item| only.is_none_or(|only| only.contains(&item.number));
+    for item in plan.items.values().filter(|item| item.is_superseded()).filter(wanted) {
+        let Number(number) = item.number;
+        out.push_str(&format!("dropped {number}  {}\n", one_line(&item.title)));
+    }
+    out
+}
+
+/// The lines below a list in plain text: that it ended, and the state of its goal.
+pub fn below(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> String {
+    let mut lines = String::new();
+    if let Some(words) = list::ending(plan) {
+        lines.push_str(words);
+        lines.push('\n');
+    }
+    if plan.goal.is_some() {
+        lines.push_str(&goal::news(plan, stale, now, reader));
+    }
+    lines
 }

@@ -1,25 +1,28 @@
-//! The plans at a glance, one line each.
+//! All plans, one line each.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use punchlist_model::event::TOMBSTONE;
 use punchlist_model::store::{AttachmentKey, Summary};
 use punchlist_model::{End, PlanId};
+use serde_json::{Value, json};
 
 use super::{Options, duration, list};
 use crate::text::width::{pad_left, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
 
-/// Columns of a bar.
+/// The width of a bar.
 const BAR: usize = 10;
-/// Widest agent and project.
+/// The maximal width of agent and project.
 const WORD: usize = 16;
-/// Narrowest column that titles are given before another column goes.
+/// The minimal width of titles; another column is left out first.
 const TITLE: usize = 24;
 
-/// A line per plan: id, title, progress, state, agent, project (if there are several), age.
+/// One line per plan: id, title, progress, state, agent, project (if there are several), age.
 ///
-/// Where it gets narrow, columns go from the right; ids, titles and counts stay.
-/// `live` are those that a live session works on.
+/// Where there is little room, columns go from the right; ids, titles and counts stay. `live` are
+/// the plans of live sessions.
 pub fn plans(summaries: &[Summary], live: &BTreeSet<PlanId>, options: &Options) -> Vec<Line> {
     let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
     let rows: Vec<Row> =
@@ -73,7 +76,7 @@ impl Row {
         let word = |text: &str| {
             truncate_with(&one_line(text), WORD, options.glyphs.ellipsis()).into_owned()
         };
-        // The conversation is the session that agents' own plans belong to.
+        // A plan of an agent's session is attached to the conversation with the session's id.
         let agent = |key: &AttachmentKey| {
             let id: String = key.conversation.chars().take(8).collect();
             let name =
@@ -104,7 +107,7 @@ impl Row {
         let all = usize::from(options.width);
         let always = 4 + 2 + 2 + widths.count;
         let mut room = all.saturating_sub(always);
-        // From the most to the least wanted; each stays only if titles keep their share.
+        // Columns in order of importance; each is used only if titles keep their minimal width.
         let mut take = |columns: usize| {
             let fits = columns > 0 && room >= TITLE + columns + 2;
             room -= if fits { columns + 2 } else { 0 };
@@ -147,5 +150,59 @@ impl Row {
             line.push("  ", Style::Plain).push(&pad_left(&self.age, widths.age), Style::Dim);
         }
         line
+    }
+}
+
+/// The name of a plan: its title, its name or its id.
+pub fn called(plan: &Summary) -> Cow<'_, str> {
+    match (&plan.name, plan.title.as_str()) {
+        (Some(name), "") => name.into(),
+        (None, "") if plan.attachment.is_none() => "(the project's own)".into(),
+        (None, "") => "(no title)".into(),
+        (_, title) => title.into(),
+    }
+}
+
+/// How many plans an overview leaves out, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Folded {
+    finished: usize,
+    archived: usize,
+    deleted: usize,
+}
+
+impl Folded {
+    /// Removes the plans that an overview leaves out, except those of live sessions.
+    pub fn away(summaries: &mut Vec<Summary>, live: &BTreeSet<PlanId>) -> Self {
+        let mut folded = Self::default();
+        summaries.retain(|plan| {
+            let count = match plan.end {
+                _ if live.contains(&plan.id) => return true,
+                _ if plan.title == TOMBSTONE => &mut folded.deleted,
+                _ if plan.archived => &mut folded.archived,
+                End::Drained => &mut folded.finished,
+                End::Open | End::Stopped => return true,
+            };
+            *count += 1;
+            false
+        });
+        folded
+    }
+
+    /// A line that says how many plans are left out; empty if none are.
+    pub fn line(self) -> String {
+        let counts = [(self.finished, "finished"), (self.archived, "archived")];
+        let words: Vec<String> =
+            counts.iter().filter(|it| it.0 > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        if words.is_empty() {
+            return String::new();
+        }
+        format!("{} not shown: punchlist plans --finished\n", words.join(", "))
+    }
+
+    /// The counts for programs.
+    pub fn json(self) -> Value {
+        let Self { finished, archived, deleted } = self;
+        json!({"finished": finished, "archived": archived, "deleted": deleted})
     }
 }

@@ -1,7 +1,7 @@
-//! Questions to a person: what waits for an answer, and what was answered.
+//! Questions to a person: those that wait for an answer, and those that were answered.
 //!
-//! Whoever answers must see all that they allow: a command is broken into lines and never cut at
-//! the screen's edge, and where something of it cannot be shown, that is said.
+//! Whoever answers must see everything that they allow. A command is wrapped and never cut at the
+//! edge of the screen, and if a part cannot be shown, the view says so.
 
 use punchlist_model::call::{
     Answer, Answered, Asked, Offer, Permit, Printed, Question, Reach, Standing,
@@ -12,22 +12,22 @@ use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pieces, truncate_with};
 use crate::text::{Colour, Line, Style, many_lines, one_line, width};
 
-/// On a very wide screen nobody wants to look for the end of a line.
+/// Wider lines are hard to read.
 const WIDEST: usize = 120;
-/// The tool of an item that a person does.
+/// The tool of an item that a person does by hand.
 const MANUAL: &str = "manual";
-/// How many lines of commands and diffs a list shows.
+/// How many lines of a command or diff are shown in a list of questions.
 const IN_A_LIST: usize = 20;
-/// How many are shown to who answers.
+/// How many lines are shown to the person who answers.
 const MOST: usize = 500;
-/// The most columns of who wants what.
+/// The maximal width of the sentence `… wants to run`.
 const LONGEST: usize = 2_000;
-/// The most columns of what is written about an item.
+/// The maximal width of an item's note.
 const NOTE: usize = 200;
-/// The least that a title keeps before the right-hand column goes.
+/// The minimal width of a title; the right-hand column is left out first.
 const TITLE: usize = 20;
 
-/// All of them, one below the other: those that wait as they are asked, the others in short.
+/// All questions: those that wait as they are asked, the others in short.
 pub fn questions(all: &[Question], options: &Options) -> Vec<Line> {
     let mut lines = Vec::new();
     for question in all {
@@ -44,7 +44,7 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<Line> {
             }
             Standing::Answered(answered) => {
                 let sign = if answered.answer.is_yes() { Sign::Done } else { Sign::Cancelled };
-                lines.extend(short(&question.asked, sign, &about, &told(answered), options));
+                lines.extend(short(&question.asked, sign, &about, &answer_text(answered), options));
             }
             Standing::Settled => {
                 let what = "no longer asked";
@@ -55,7 +55,7 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<Line> {
     lines
 }
 
-/// One question as whoever answers it sees it: the n-th of so many, and the keys.
+/// One question as the person who answers sees it: `1 of 2`, and the keys.
 pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec<Line> {
     let about = if of > 1 { format!("{nth} of {of} waiting") } else { age(asked, options) };
     let mut lines = Parts::of(asked, &about, MOST, options).lines(MOST, options);
@@ -63,19 +63,19 @@ pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec
     lines
 }
 
-/// What stands below a question that is asked in place.
+/// What is shown below a question.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Below {
-    /// Lines that are drawn already: what is being typed.
+    /// Lines that are already drawn, such as an input field.
     pub drawn: Vec<Line>,
-    /// Lines of text, each broken where it must be: the rules that would be added.
+    /// Lines of text to wrap: the rules that would be added.
     pub text: Vec<String>,
-    /// What may be pressed.
+    /// The keys.
     pub keys: Vec<String>,
 }
 
 impl Below {
-    /// Nothing but the keys.
+    /// Only the keys.
     pub fn keys(keys: Vec<String>) -> Self {
         Self { keys, ..Self::default() }
     }
@@ -95,8 +95,8 @@ impl Below {
     }
 }
 
-/// The same in so many rows, with what stands below it in the place of the keys. That is never left out,
-/// and what is left out of the command is said.
+/// A question in at most `rows` rows, with `below` in place of the keys. `below` is always shown,
+/// and if a part of the command is left out, the view says so.
 pub fn asking(
     asked: &Asked,
     waiting: usize,
@@ -108,23 +108,34 @@ pub fn asking(
     let last = below.lines(options);
     let room = rows.saturating_sub(last.len()).max(1);
     let mut parts = Parts::of(asked, &about, IN_A_LIST, options);
-    // What is written about the item goes first, then what was printed, then the end of the command.
+    // If there is not enough room, the item's note goes first, then the printed lines, then the end
+    // of the command.
     if parts.height(IN_A_LIST) > room {
         parts.place.clear();
     }
     let over = parts.height(IN_A_LIST).saturating_sub(room);
     parts.cut_printed(over);
     let over = parts.height(IN_A_LIST).saturating_sub(room);
-    // The line that says what was left out takes one too.
+    // The line that reports omitted lines needs a row too.
     let most = if over == 0 { IN_A_LIST } else { parts.drawn(IN_A_LIST).saturating_sub(over + 1) };
     let mut lines = parts.lines(most, options);
-    // On a screen of a few lines there is room for the head and the keys.
+    // On a very small screen only the head and the keys remain.
     lines.truncate(room);
     lines.extend(last);
     lines
 }
 
-/// What a set of rules allows, in words: `cd src, make test`, `edit src/a.rs`, `whatever edit does`.
+/// The answer to a question in a line: `Publish: yes, this once`.
+pub fn given(question: &Question) -> String {
+    let word = match &question.standing {
+        Standing::Answered(answered) => word(&answered.answer),
+        Standing::Waiting | Standing::Settled => String::new(),
+    };
+    format!("{}: {word}", one_line(&question.asked.title))
+}
+
+/// What a set of rules allows, in words: `cd src, make test`, `edit src/a.rs`, `whatever edit
+/// does`.
 pub fn allowed(rules: &[Permit]) -> String {
     let one = |it: &Permit| match (&it.command, &it.argument, &it.tool, &it.server) {
         (Some(words), _, _, _) => words.join(" "),
@@ -139,7 +150,7 @@ pub fn allowed(rules: &[Permit]) -> String {
     all.join(", ")
 }
 
-/// The sets of rules that "always" may mean.
+/// The sets of rules that the answer "always" may add.
 pub fn sets(asked: &Asked) -> Vec<&[Permit]> {
     let mut sets = Vec::new();
     for offer in &asked.offers {
@@ -155,7 +166,7 @@ pub fn sets(asked: &Asked) -> Vec<&[Permit]> {
     sets
 }
 
-/// The first offer that holds for longer than once, as an answer for the project.
+/// The first offer that is valid for longer than once, as an answer for the project.
 pub fn always(asked: &Asked) -> Option<(Answer, String)> {
     asked.offers.iter().find_map(|offer| match offer {
         Offer::Always(rules) => {
@@ -176,7 +187,7 @@ pub fn always(asked: &Asked) -> Option<(Answer, String)> {
     })
 }
 
-/// An answer in words, for whoever is told of it.
+/// An answer in words.
 pub fn word(answer: &Answer) -> String {
     match answer {
         Answer::Once => "yes, once".to_owned(),
@@ -200,7 +211,7 @@ pub fn word(answer: &Answer) -> String {
     }
 }
 
-fn told(answered: &Answered) -> String {
+fn answer_text(answered: &Answered) -> String {
     format!("{}, by {}", word(&answered.answer), one_line(&answered.by.name))
 }
 
@@ -208,7 +219,7 @@ fn age(asked: &Asked, options: &Options) -> String {
     duration::ago(asked.at, options.now)
 }
 
-/// What the verb can be told, behind the id.
+/// The possible arguments of `punchlist answer` for this question.
 fn choices(asked: &Asked, id: String) -> Vec<String> {
     let mut choices = vec![id];
     if asked.offers.contains(&Offer::Once) {
@@ -225,7 +236,7 @@ fn choices(asked: &Asked, id: String) -> Vec<String> {
     choices
 }
 
-/// What can be typed.
+/// The possible keys.
 pub fn keys(asked: &Asked) -> Vec<String> {
     let mut keys = Vec::new();
     if asked.offers.contains(&Offer::Once) {
@@ -247,26 +258,26 @@ fn columns(options: &Options) -> usize {
     usize::from(options.width).saturating_sub(1).clamp(1, WIDEST)
 }
 
-/// What is asked, without what may be answered, part by part.
+/// The parts of a question, without the answers.
 struct Parts {
-    /// Who wants what.
+    /// `Publish wants to run`.
     head: Vec<Line>,
-    /// Where that comes from, and what is written about it.
+    /// Where the item comes from, and its note.
     place: Vec<Line>,
-    /// What the steps that it comes after have printed.
+    /// What the steps before it have printed.
     printed: Vec<Line>,
-    /// The command, and what would change.
+    /// The command or the diff.
     text: Vec<Line>,
-    /// How many lines of that there are besides.
+    /// How many further lines of it are left out.
     more: usize,
-    /// What else there is to know, and why it is asked.
+    /// The reason and other information.
     rest: Vec<Line>,
-    /// How to see the whole.
+    /// How to see the whole question.
     hint: String,
 }
 
 impl Parts {
-    /// At most so many lines of the command are kept.
+    /// Keeps at most `most` lines of the command.
     fn of(asked: &Asked, about: &str, most: usize, options: &Options) -> Self {
         let command = asked.command.as_deref().unwrap_or_default();
         let diff = asked.diff.as_deref().unwrap_or_default();
@@ -302,24 +313,24 @@ impl Parts {
         Self { head: who_wants_what(asked, about, options), place, printed, text, more, rest, hint }
     }
 
-    /// Leaves out so many of the first lines of what was printed: the last ones say most.
+    /// Removes the first lines of what was printed; the last ones are the most useful.
     fn cut_printed(&mut self, over: usize) {
         self.printed.drain(..over.min(self.printed.len()));
     }
 
-    /// How many lines of the command stand there, if they may be so many.
+    /// How many lines of the command are drawn, if at most `most` may be.
     fn drawn(&self, most: usize) -> usize {
         self.text.len().min(most)
     }
 
-    /// How many lines it takes with so many of the command.
+    /// The height with at most `most` lines of the command.
     fn height(&self, most: usize) -> usize {
         let left_out = usize::from(self.more > 0 || self.text.len() > most);
         let before = self.head.len() + self.place.len() + self.printed.len();
         before + self.drawn(most) + left_out + self.rest.len()
     }
 
-    /// All of it, with so many lines of the command.
+    /// All lines, with at most `most` lines of the command.
     fn lines(mut self, most: usize, options: &Options) -> Vec<Line> {
         let left_out = self.more + self.text.len() - self.drawn(most);
         self.text.truncate(most);
@@ -338,7 +349,7 @@ impl Parts {
     }
 }
 
-/// What is asked, as a sentence: `Publish wants to run`.
+/// The question as a sentence: `Publish wants to run`.
 pub fn sentence(asked: &Asked) -> String {
     match asked.tool.as_str() {
         MANUAL => format!("\"{}\" is a manual step. Is it done?", shown(&asked.title)),
@@ -346,7 +357,7 @@ pub fn sentence(asked: &Asked) -> String {
     }
 }
 
-/// What a step before has printed: its title, and its last lines.
+/// What a step before has printed: its title and its last lines.
 fn printed(printed: &Printed, options: &Options) -> Vec<Line> {
     let head = format!("{} printed", shown(&printed.title));
     let mut lines = words(&[head], 3, Style::Dim, options);
@@ -369,12 +380,12 @@ pub(super) fn lines_before(count: u64, options: &Options) -> String {
     format!("{} {count} line{s} before", options.glyphs.ellipsis())
 }
 
-/// `Publish wants to run`, in as many lines as that needs.
+/// `Publish wants to run`, wrapped.
 fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<Line> {
     let what = sentence(asked);
     let what = truncate_with(&what, LONGEST, options.glyphs.ellipsis());
     let sign = (" ? ", Style::BoldIn(Colour::Yellow));
-    // What is wanted is never cut either; the right-hand column goes first.
+    // This sentence is never cut; the right-hand column is left out first.
     let room = columns(options).saturating_sub(3).max(1);
     let about = if width(&what) + 2 + width(about) <= room { about } else { "" };
     let mut what = pieces(&what, room).into_iter();
@@ -384,7 +395,7 @@ fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<Line> {
     lines
 }
 
-/// Texts with a dot between them, in as many lines as they need, each of them up to so many columns.
+/// Texts separated by dots, wrapped, each cut to at most `most` columns.
 fn dotted(texts: &[String], most: usize, options: &Options) -> Vec<Line> {
     let dot = if options.glyphs == Glyphs::Ascii { " - " } else { " · " };
     let short =
@@ -401,26 +412,26 @@ fn dotted(texts: &[String], most: usize, options: &Options) -> Vec<Line> {
             Some(_) | None => lines.push(word.to_owned()),
         }
     }
-    // A dot at the end of a line divides nothing.
+    // A dot at the end of a line is removed.
     let lines = lines.iter().map(|it| it.strip_suffix(dot.trim_end()).unwrap_or(it));
     let pieces = lines.flat_map(|it| pieces(it, room));
     pieces.map(|it| indented(it, 3, Style::Dim, options)).collect()
 }
 
-/// Whether something of a text is not shown. Tabs are, as spaces.
+/// Whether a part of a text is not shown. Tabs are shown as spaces.
 fn is_hidden(text: &str, shown: &str) -> bool {
     text != shown && text.replace('\t', "    ").replace("\r\n", "\n") != shown
 }
 
-/// A question that waits no longer: who wanted what, and what came of it.
-fn short(asked: &Asked, sign: Sign, about: &str, came: &str, options: &Options) -> Vec<Line> {
+/// A question that no longer waits: its sentence and its result.
+fn short(asked: &Asked, sign: Sign, about: &str, result: &str, options: &Options) -> Vec<Line> {
     let what = format!("{} wanted to {}", shown(&asked.title), one_line(&asked.what));
     let sign = format!(" {} ", options.glyphs.sign(sign));
     let mut lines = vec![head((&sign, Style::Plain), &what, Style::Plain, about, options)];
     if let Some(command) = &asked.command {
         lines.push(indented(&one_line(command), 5, Style::Dim, options));
     }
-    lines.push(indented(came, 3, Style::Dim, options));
+    lines.push(indented(result, 3, Style::Dim, options));
     lines
 }
 
@@ -453,7 +464,7 @@ fn indented(text: &str, indent: usize, style: Style, options: &Options) -> Line 
     line
 }
 
-/// Groups of words three spaces apart, in as many lines as they need.
+/// Groups of words, separated by three spaces and wrapped.
 fn words(groups: &[String], indent: usize, style: Style, options: &Options) -> Vec<Line> {
     let room = columns(options).saturating_sub(indent);
     let mut lines: Vec<String> = Vec::new();
@@ -540,7 +551,7 @@ mod tests {
         Question { run, project: "/p".to_owned(), plan: None, asked, standing }
     }
 
-    fn said(answer: Answer) -> Standing {
+    fn answered_with(answer: Answer) -> Standing {
         let by = Actor::person("ann@host");
         Standing::Answered(Answered { answer, by, at: at(4) })
     }
@@ -552,8 +563,8 @@ mod tests {
     #[test]
     fn questions_at_every_width() {
         let all = [
-            asked(publish(), said(Answer::Refuse(Some("not on a Friday".to_owned())))),
-            asked(edit(), said(Answer::AlwaysTool)),
+            asked(publish(), answered_with(Answer::Refuse(Some("not on a Friday".to_owned())))),
+            asked(edit(), answered_with(Answer::AlwaysTool)),
             asked(edit(), Standing::Settled),
             asked(publish(), Standing::Waiting),
             asked(edit(), Standing::Waiting),
@@ -601,7 +612,7 @@ mod tests {
                 let is_whole =
                     (1..=9).all(|n| lines.iter().any(|it| it.contains(&format!("step {n}"))));
                 let says = lines.iter().any(|it| it.contains("     …"));
-                // Where not even that fits, the command is not there at all.
+                // If not even that fits, the command is not shown at all.
                 let none = !lines.iter().any(|it| it.contains("step"));
                 assert!(is_whole || says || none, "{columns}, {rows}: {lines:?}");
             }
@@ -650,7 +661,7 @@ mod tests {
                 offers: vec![Offer::Once, Offer::Always(vec![permit]), prefix],
                 ..publish()
             };
-            let all = [asked(question.clone(), Standing::Waiting), asked(question.clone(), said(answer))];
+            let all = [asked(question.clone(), Standing::Waiting), asked(question.clone(), answered_with(answer))];
             let mut lines = questions(&all, &options(columns));
             lines.extend(whole(&question, (1, 3), &options(columns)));
             let text = vec![question.title.clone(), question.why.clone()];

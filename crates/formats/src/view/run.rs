@@ -1,8 +1,8 @@
-//! A plan that is being worked off: what is done, what runs and what it says, what waits and for whom.
+//! A run in progress: what is done, what is running and what it prints, what waits and for whom.
 //!
-//! A pure function of steps and the place that they are shown in. It draws and decides nothing. Every line
-//! is at least a column narrower than the screen, so that a terminal never wraps one. Where it gets
-//! narrow, notes go first, then workers, then times; titles keep their beginnings.
+//! A pure function of steps and options. Every line is at least one column narrower than the
+//! screen, so that no terminal wraps it. Where there is little room, notes go first, then workers,
+//! then times; titles are cut last.
 
 #[cfg(test)]
 mod tests;
@@ -17,81 +17,81 @@ use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pad_left, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
 
-/// On a very wide screen nobody wants to look for the end of a line.
+/// Wider lines are hard to read.
 const WIDEST: usize = 120;
-/// Below so many columns there are no notes beside a title.
+/// Below this width there are no notes beside titles.
 const NOTES_FROM: usize = 56;
-/// Below so many columns there are no times.
+/// Below this width there are no times.
 const TIMES_FROM: usize = 34;
-/// Widest worker, and the width of a time: `59 m 59 s`.
+/// The maximal width of a worker, and the width of a time: `59 m 59 s`.
 const WORKER: usize = 10;
 const TIME: usize = 9;
-/// How long the bar is where there is room.
+/// The length of the bar, where there is room.
 const BAR: usize = 20;
 
-/// A plan that is being worked off.
+/// A run in progress.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// What it is about.
+    /// The title of the plan.
     pub title: String,
-    /// How it is worked off: `2 jobs`, `plan 7f3a`.
+    /// How it runs: `2 jobs`, `plan 7f3a`.
     pub how: Vec<String>,
-    /// Its items, each after the one that it is under.
+    /// Its steps, each after its parent.
     pub steps: Vec<Step>,
-    /// How far the plan has come, as it is counted everywhere.
+    /// The plan's progress.
     pub progress: Progress,
     /// How long this run has taken.
     pub ms: u64,
-    /// What the last line says on the right.
+    /// The right part of the last line.
     pub hint: String,
 }
 
-/// One item of it.
+/// One step of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
-    /// What is to be done.
+    /// The title.
     pub title: String,
-    /// How deep it lies under others.
+    /// How deep it is nested.
     pub depth: usize,
-    /// Who does it, if it is not a command.
+    /// The worker, if the step is not a command.
     pub worker: String,
-    /// How it stands.
+    /// Its state.
     pub state: State,
-    /// How long it took, or has taken until now.
+    /// How long it took, or has taken so far.
     pub ms: Option<u64>,
-    /// What there is to say besides: its evidence, the last line that it wrote, what it waits for.
+    /// A note: its evidence, the last line that it printed, or what it waits for.
     pub note: String,
-    /// The last lines that it printed, which stand under it where there is room.
+    /// The last lines that it printed, which are shown under it if there is room.
     pub printed: Printed,
 }
 
-/// How a step stands.
+/// The state of a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
-    /// It has not begun.
+    /// It has not started.
     Open,
-    /// It runs.
+    /// It is running.
     Running,
-    /// A person is asked.
+    /// It waits for a person's answer.
     Asks,
-    /// It is done; `sure` if somebody but itself said so.
+    /// It is done.
     Done {
-        /// It was checked or approved.
+        /// Whether it was checked or approved, and not only reported.
         sure: bool,
     },
     /// It failed.
     Failed,
-    /// A rule does not let it run.
+    /// A policy rule denied it.
     Denied,
-    /// A person was asked and said no.
+    /// A person refused it.
     Refused,
-    /// It cannot begin in this run.
+    /// It cannot start in this run.
     Held,
-    /// It will not be done.
+    /// It was cancelled.
     Cancelled,
 }
 
-/// The whole screen, line by line, at most `height` of them.
+/// The whole screen, at most `height` lines.
 pub fn run(run: &Run, height: Option<usize>, options: &Options) -> Vec<Line> {
     let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
     let page = Page { options, columns, widths: Widths::of(&run.steps, columns) };
@@ -102,7 +102,7 @@ pub fn run(run: &Run, height: Option<usize>, options: &Options) -> Vec<Line> {
     lines
 }
 
-/// What became of a step as a line of its own, for where nothing can be drawn in place.
+/// The result of a step as a line of its own, for output that is not a terminal.
 pub fn line(step: &Step) -> String {
     let word = match step.state {
         State::Open => "open",
@@ -137,8 +137,12 @@ pub fn line(step: &Step) -> String {
 pub fn printed_lines(step: &Step, options: &Options) -> Vec<String> {
     let before =
         (step.printed.before > 0).then(|| questions::lines_before(step.printed.before, options));
-    let said = step.printed.lines.iter().map(|it| one_line(it).into_owned());
-    before.into_iter().chain(said).map(|it| format!("    {it}").trim_end().to_owned()).collect()
+    let printed_text = step.printed.lines.iter().map(|it| one_line(it).into_owned());
+    before
+        .into_iter()
+        .chain(printed_text)
+        .map(|it| format!("    {it}").trim_end().to_owned())
+        .collect()
 }
 
 /// `850 ms`, `41.2 s`, `1 m 12 s`, `2 h 5 m`.
@@ -152,7 +156,7 @@ pub fn time(ms: u64) -> String {
     }
 }
 
-/// The same for a clock that ticks: nothing smaller than a second moves.
+/// A running time, without fractions of a second.
 fn ticking(ms: u64) -> String {
     match ms {
         0..60_000 => format!("{} s", ms / 1_000),
@@ -160,7 +164,7 @@ fn ticking(ms: u64) -> String {
     }
 }
 
-/// How wide each column is, for all steps; 0 for one that there is no room for.
+/// The width of each column, for all steps; 0 for a column that is left out.
 struct Widths {
     title: usize,
     worker: usize,
@@ -178,7 +182,7 @@ impl Widths {
         let time = if columns < TIMES_FROM { 0 } else { TIME };
         let worker = if notes { worker.min(WORKER) } else { 0 };
         let column = |it: usize| if it == 0 { 0 } else { it + 2 };
-        // Half of what is left is for notes, unless the titles do not need their half.
+        // Notes get half of the remaining width, and more if titles are short.
         let left = columns.saturating_sub(3 + column(worker) + column(time));
         let most = if notes { left / 2 } else { left };
         Self { title: longest.min(most.max(1)), worker, time, notes }
@@ -233,7 +237,8 @@ impl Page<'_> {
         line
     }
 
-    /// The steps that there is room for: what runs, asks or failed before all others, then what is near it.
+    /// The steps that fit on the screen: those that run, ask or failed first, then their
+    /// neighbours.
     fn steps(&self, steps: &[Step], room: Option<usize>) -> Vec<Line> {
         let Some(room) = room.filter(|it| *it < steps.len()) else {
             let spare = room.map_or(usize::MAX, |it| it - steps.len());
@@ -261,7 +266,7 @@ impl Page<'_> {
         lines
     }
 
-    /// Says how many were left out here.
+    /// A line that says how many steps are left out here.
     fn gap(&self, lines: &mut Vec<Line>, hidden: &mut usize) {
         if *hidden > 0 {
             let mut line = Line::new();
@@ -277,7 +282,7 @@ impl Page<'_> {
         let indent = (5 + 2 * step.depth.min(8)).min(self.columns.saturating_sub(1));
         let before = (step.printed.before > 0)
             .then(|| questions::lines_before(step.printed.before, self.options));
-        let said = step.printed.lines.iter().map(|it| one_line(it).into_owned());
+        let printed_text = step.printed.lines.iter().map(|it| one_line(it).into_owned());
         let drawn = |text: String| {
             let mut line = Line::new();
             line.push(&" ".repeat(indent), Style::Plain);
@@ -285,7 +290,7 @@ impl Page<'_> {
             line.push_text(&text, room, self.glyphs(), Style::Dim);
             line.trimmed_end()
         };
-        before.into_iter().chain(said).map(drawn).collect()
+        before.into_iter().chain(printed_text).map(drawn).collect()
     }
 
     fn step(&self, step: &Step) -> Line {
@@ -306,7 +311,7 @@ impl Page<'_> {
         };
         let indent = (2 * step.depth.min(8)).min(self.widths.title.saturating_sub(1));
         line.push(&" ".repeat(indent), Style::Plain);
-        // What has not begun has neither worker nor time, and its note needs the room.
+        // A step that has not started has neither worker nor time, so its note may use that room.
         let (open, ms) = (step.state == State::Open || step.state == State::Held, step.ms);
         let room = self.columns.saturating_sub(begin).min(self.widths.title).saturating_sub(indent);
         line.push_text(&shown(&step.title), room, self.glyphs(), title);
@@ -362,8 +367,8 @@ impl Page<'_> {
     }
 }
 
-/// What stands beside a step: beside one that was not let run, that first, since a sign alone does not say
-/// by whom.
+/// The note of a step. If the step was denied or refused, the note begins with that, because the
+/// sign alone does not say by whom.
 fn noted(step: &Step) -> Cow<'_, str> {
     match step.state {
         State::Denied => format!("denied {}", step.note).into(),
@@ -379,7 +384,7 @@ fn noted(step: &Step) -> Cow<'_, str> {
     }
 }
 
-/// Under which steps there is room for what they printed, if so many lines are left: the last ones first.
+/// The steps under which there is room for what they printed, last ones first.
 fn printed(steps: &[Step], mut spare: usize) -> Vec<bool> {
     let mut shown = vec![false; steps.len()];
     for (shown, step) in shown.iter_mut().zip(steps).rev() {
@@ -391,7 +396,7 @@ fn printed(steps: &[Step], mut spare: usize) -> Vec<bool> {
     shown
 }
 
-/// Which steps to show in so many lines, those that say how many were left out included.
+/// The steps to show in `room` lines, counting the lines that report omitted steps.
 fn chosen(steps: &[Step], room: usize) -> Vec<bool> {
     let rank = |state: State| match state {
         State::Running | State::Asks => 0,
@@ -405,12 +410,13 @@ fn chosen(steps: &[Step], room: usize) -> Vec<bool> {
     let mut order: Vec<usize> = (0..steps.len()).collect();
     order.sort_by_key(|at| (rank(steps[*at].state), at.abs_diff(centre)));
     let mut shown = vec![false; steps.len()];
-    // A gap costs a line too, so take as many as still fit with their gaps.
+    // The line for omitted steps needs room too, so take as many steps as fit together with these
+    // lines.
     for at in order {
         shown[at] = true;
         if lines(&shown) > room {
             shown[at] = false;
-            // Further away it can only get worse, except where it closes a gap.
+            // Steps further away cannot fit either, unless they close a gap.
             if rank(steps[at].state) == 2 && lines(&shown) >= room {
                 break;
             }
@@ -419,7 +425,7 @@ fn chosen(steps: &[Step], room: usize) -> Vec<bool> {
     shown
 }
 
-/// How many lines that takes.
+/// How many lines the chosen steps need.
 fn lines(shown: &[bool]) -> usize {
     let (mut lines, mut in_gap) = (0, false);
     for is_shown in shown {

@@ -1,6 +1,7 @@
-//! One member's plan in a team's screen.
+//! One member's plan on a team's screen.
 //!
-//! What a finished turn left unsaid is shown as *assumed*; the record keeps the truth.
+//! Items that a finished turn left open are shown as *assumed* done. The stored status does not
+//! change.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +11,7 @@ use super::{Options, shown};
 use crate::text::glyph::{Sign, marker};
 use crate::text::{Colour, Glyphs, Line, Style, one_line, pad};
 
-/// Whose plan it is.
+/// The member whose plan it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Member {
     /// The display name, else the agent's id.
@@ -20,27 +21,27 @@ pub struct Member {
 }
 
 impl Member {
-    /// A member as configuration names it; a colour that is missing or unknown is cyan.
+    /// A member as settings name it. A missing or unknown colour is cyan.
     pub fn new(name: impl Into<String>, colour: Option<&str>) -> Self {
         let colour = colour.and_then(Colour::parse).unwrap_or(Colour::Cyan);
         Self { name: name.into(), colour }
     }
 }
 
-/// One line of the view.
+/// One line of the list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry<'a> {
-    /// What to do.
+    /// The title.
     pub text: &'a str,
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
-    /// Never reported done, but the turn ended well.
+    /// Not reported as done, but the turn ended well.
     pub assumed: bool,
     /// How deep it is nested.
     pub depth: usize,
 }
 
-/// A plan of the store, with the numbers of the items that are assumed to be done.
+/// A stored plan, with the numbers of the items that are assumed to be done.
 pub fn team(
     plan: &Plan,
     member: &Member,
@@ -60,7 +61,7 @@ pub fn team(
     entries_of(&entries, member, options)
 }
 
-/// Any list of a member's: a heading in its colour, one line per entry, a blank line around.
+/// A member's list: a heading in the member's colour, one line per entry, a blank line around.
 pub fn entries_of(entries: &[Entry<'_>], member: &Member, options: &Options) -> Vec<Line> {
     let most = usize::from(options.width);
     let mut lines = vec![Line::new()];

@@ -1,4 +1,4 @@
-//! What each view looks like, and what it counts.
+//! How each view looks, and what it counts.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::text::line::{to_ansi, to_plain};
 
 const WIDTHS: [u16; 4] = [20, 40, 80, 200];
 
-/// One view at all widths that are promised.
+/// One view at all supported widths.
 fn at_widths(draw: impl Fn(&Options) -> Vec<Line>) -> String {
     let draw = |width| format!("{width} columns\n{}\n", to_plain(&draw(&options(width))));
     WIDTHS.into_iter().map(draw).collect::<Vec<_>>().join("\n")
@@ -47,12 +47,12 @@ fn progress_is_completed_over_items_neither_cancelled_nor_superseded() {
     let mut plan = plan(&[(Completed, "a"), (Pending, "b"), (Completed, "c"), (Pending, "d")]);
     with(&mut plan, 3, |item| (item.superseded_at, item.position) = (Some(at(5)), None));
     with(&mut plan, 4, |item| item.parent = Some(Number(1)));
-    // One that others are under counts with these.
+    // An item with sub-items is not counted itself; its sub-items are.
     assert!(to_plain(&boxed::boxed(&plan, &options(46))).contains("Progress: 0/2 (0%)"));
     assert!(plain::text(&plan).ends_with("(0/2 completed)"));
     with(&mut plan, 4, |item| item.status = Completed);
     assert!(to_plain(&boxed::boxed(&plan, &options(46))).contains("Progress: 1/2 (50%)"));
-    // Nearly all is not all.
+    // 399 of 400 is not rounded to 100 %.
     let mut entries = vec![(Pending, "a")];
     entries.extend([(Completed, "b"); 399]);
     check(&entries, "Progress: 399/400 (99%)");
@@ -428,7 +428,7 @@ fn summary(seed: u8, name: Option<&str>, title: &str, end: End, agent: Option<&s
     }
 }
 
-/// A session that was reminded so often: by kind, how many, tokens, acted on, ignored.
+/// A session with these reminders: for each kind how many, tokens, acted on, ignored.
 fn reminded(id: &str, kinds: &[(remind::Kind, [u64; 4])]) -> Session {
     let key = SessionKey { agent: "claude".to_owned(), id: id.to_owned() };
     let mut session = Session::new(key, "/p", at(0));
@@ -505,7 +505,7 @@ fn the_other_views_hold_with_naughty_text() {
         xml::xml(&plan).replace("</todo>", "</todo>\n"),
         to_plain(&team::team(&plan, &member, &BTreeSet::new(), &options(40))),
     ];
-    // The long title is not what this is about.
+    // The long title is not part of this test.
     let views = views.map(|view| view.replace(&"long ".repeat(1_990), ""));
     assert_snapshot!(views.join("\n--\n"));
 }

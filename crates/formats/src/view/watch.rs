@@ -1,8 +1,7 @@
-//! Every agent at a glance: a line for each, with what it does now under it.
+//! All agents on one screen: a line for each, and below it what the agent is doing.
 //!
-//! A pure function of rows and the place that they are shown in. It draws and decides nothing: order and
-//! states come in the rows. Every line is at least a column narrower than the screen, so that a terminal
-//! never wraps one.
+//! A pure function of rows and options; order and states are part of the rows. Every line is at
+//! least one column narrower than the screen, so that no terminal wraps it.
 
 use std::collections::BTreeMap;
 
@@ -14,41 +13,41 @@ use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pad_left, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
 
-/// Widest agent, place and model.
+/// The maximal width of agent, place and model.
 const AGENT: usize = 9;
 const PLACE: usize = 18;
 const MODEL: usize = 16;
-/// On a very wide screen nobody wants to look for the end of a line.
+/// Wider lines are hard to read.
 const WIDEST: usize = 120;
-/// Below so many columns there is room for names alone.
+/// Below this width there are only names.
 const TINY: usize = 24;
-/// Below so many columns there is no room for sentences in a row.
+/// Below this width there are no sentences in a row.
 const NARROW: usize = 56;
-/// Widest place then.
+/// The maximal width of a place on a narrow screen.
 const NARROW_PLACE: usize = 10;
 /// The most lines of a question.
 const LONGEST_QUESTION: usize = 4;
-/// The widest span of time with the word behind it: `59 m ago`.
+/// The width of a time with its word: `59 m ago`.
 const SPAN: usize = 8;
 
-/// What a viewer has chosen, and what else is to be said.
+/// What the viewer selected, and additional notes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Look<'a> {
-    /// The row that the keys are on.
+    /// The selected row.
     pub selected: Option<&'a str>,
-    /// The row whose list is shown whole.
+    /// The row whose list is shown completely.
     pub opened: Option<&'a str>,
-    /// The most lines; `None` for as many as there are.
+    /// The maximal number of lines; `None` for no limit.
     pub height: Option<usize>,
-    /// Whether keys are heard.
+    /// Whether keys can be used.
     pub keys: bool,
-    /// What a viewer should know of the watching itself.
+    /// Notes about the watching itself.
     pub notes: &'a [String],
     /// For agents without a list: the agent, and the command that gives it one.
     pub offers: &'a [(String, String)],
 }
 
-/// The whole screen, line by line.
+/// The whole screen.
 pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<Line> {
     let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
     let mut page =
@@ -59,7 +58,7 @@ pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<Line> {
     let room = look.height.map(|it| it.saturating_sub(1 + notes.len()).max(1));
     let at = look.selected.and_then(|key| rows.iter().position(|row| row.key == key));
     let at = at.unwrap_or(0);
-    // What cannot be on the screen need not be drawn: each row takes a line at least.
+    // Rows that cannot be on the screen are not drawn. Each row has at least one line.
     let first = room.map_or(0, |it| at.saturating_sub(it));
     let last =
         room.map_or(rows.len(), |it| at.saturating_add(it).saturating_add(1).min(rows.len()));
@@ -73,7 +72,7 @@ pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<Line> {
     lines
 }
 
-/// One row as a line of its own, for where nothing can be drawn in place.
+/// One row as a line of its own, for output that is not a terminal.
 pub fn line(row: &Row) -> String {
     let mut words = vec![row.agent.clone(), place(row)];
     words.extend(row.is_plan().then(|| row.model.clone()));
@@ -116,7 +115,7 @@ fn time(ms: i64) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
 }
 
-/// How wide each column is, for all rows; 0 for one that there is no room for.
+/// The width of each column, for all rows; 0 for a column that is left out.
 struct Widths {
     agent: usize,
     place: usize,
@@ -127,7 +126,7 @@ struct Widths {
 }
 
 impl Widths {
-    /// Where it gets narrow, the bar goes first, then the model, then the time; names stay.
+    /// Where there is little room, the bar goes first, then the model, then the time; names stay.
     fn of(rows: &[Row], columns: usize) -> Self {
         let most = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
         let agent = most(&|row| width(&one_line(&row.agent))).min(AGENT);
@@ -155,7 +154,7 @@ impl Widths {
             }
         }
         if widths.model == 0 {
-            // The title of a plan stands in the place of what else is there.
+            // The title of a plan is shown in place of its other columns.
             let title = |it: &Row| width(&one_line(&it.model)).max(width(&one_line(&it.place)) + 5);
             let title = rows.iter().filter(|it| it.is_plan()).map(title);
             let wanted = title.max().unwrap_or(0).saturating_sub(widths.agent + 2);
@@ -180,7 +179,7 @@ struct Page<'a> {
     options: &'a Options,
     columns: usize,
     widths: Widths,
-    /// What plans are called where there is no room for all of their titles, by key.
+    /// The shortened titles of plans, by key, if there is not enough room for the whole titles.
     titles: BTreeMap<String, String>,
 }
 
@@ -243,7 +242,8 @@ impl Page<'_> {
         line
     }
 
-    /// The blocks that there is room for, the one at `at` among them; `others` are not even looked at.
+    /// The blocks that fit on the screen, including the one at `at`; `others` counts the rows that
+    /// were not drawn.
     fn fit(
         &self,
         blocks: Vec<Vec<Line>>,
@@ -255,7 +255,7 @@ impl Page<'_> {
         let Some(room) = room.filter(|it| *it < total || others > 0) else {
             return blocks.into_iter().flatten().collect();
         };
-        // A line for what is left out.
+        // One line reports what is left out.
         let room = room.saturating_sub(1);
         let mut first = 0;
         while first < at && blocks[first..=at].iter().map(Vec::len).sum::<usize>() > room {
@@ -266,7 +266,7 @@ impl Page<'_> {
             if lines.len() + block.len() <= room {
                 lines.extend(block);
             } else if lines.len() < room {
-                // A long list is cut rather than left out.
+                // A long list is cut instead of left out.
                 let space = room - lines.len();
                 lines.extend(block.into_iter().take(space));
             } else {
@@ -282,7 +282,7 @@ impl Page<'_> {
         lines
     }
 
-    /// A row, and what is shown under it.
+    /// A row, and the lines below it.
     fn block(&self, row: &Row) -> Vec<Line> {
         let mut lines = vec![self.row(row)];
         let is_opened = self.look.opened == Some(row.key.as_str());
@@ -316,7 +316,7 @@ impl Page<'_> {
         lines
     }
 
-    /// Where there is room for hardly anything: who, and how it stands.
+    /// On a tiny screen: the name and the state.
     fn tiny(&self, row: &Row) -> Line {
         let mut line = Line::new();
         let (sign, style) = self.sign(&row.state);
@@ -330,8 +330,8 @@ impl Page<'_> {
         line
     }
 
-    /// A text without its middle, where there is no room for all of it: of titles that differ at their ends
-    /// both ends are seen.
+    /// A text without its middle, if it does not fit. So titles that differ only at their ends can
+    /// be distinguished.
     fn squeezed(&self, text: &str, room: usize) -> String {
         let text = one_line(text);
         if width(&text) <= room || room < 8 {
@@ -351,12 +351,13 @@ impl Page<'_> {
         format!("{head}{end}")
     }
 
-    /// What a plan is called on this screen.
+    /// The title of a plan on this screen.
     fn title(&self, row: &Row) -> String {
         self.titles.get(&row.key).unwrap_or(&row.model).clone()
     }
 
-    /// The titles of plans as far as there is room, and the ends of their ids where they would look alike.
+    /// The titles of plans, shortened to fit, with the ends of their ids where they would look
+    /// alike.
     fn titles(&self, rows: &[Row]) -> BTreeMap<String, String> {
         let Widths { agent, place, model, .. } = self.widths;
         let room = match model {
@@ -365,7 +366,7 @@ impl Page<'_> {
             _ => model,
         };
         let plans = || rows.iter().filter(|it| it.is_plan());
-        // Where the place is not shown, a plan without a title is called by it too.
+        // If the place is not shown, a plan without a title is named by its place too.
         let name = |row: &Row| match row.key.ends_with(&row.model) && model == 0 {
             true => format!("{} {}", row.place, row.model),
             false => row.model.clone(),
@@ -389,8 +390,8 @@ impl Page<'_> {
         titles
     }
 
-    /// Who: the agent and the place, and the model if there is room. A plan has a title to go by, which takes
-    /// the place of the others where it gets narrow.
+    /// The agent, the place, and the model if there is room. A plan has a title, which replaces
+    /// them where there is little room.
     fn who(&self, line: &mut Line, row: &Row, style: Style) {
         let Widths { agent, place: room, model, .. } = self.widths;
         let cell = |text: &str, columns: usize| {
@@ -462,7 +463,7 @@ impl Page<'_> {
         duration::ago(time(row.at), self.options.now)
     }
 
-    /// Room that is left in a line, with two columns between.
+    /// The room that is left in a line, with two columns between.
     fn left(&self, line: &Line) -> usize {
         self.columns.saturating_sub(line.width() + 2)
     }
@@ -472,7 +473,7 @@ impl Page<'_> {
         let you = if self.glyphs() == Glyphs::Ascii { "<- you" } else { "← you" };
         let style = Style::BoldIn(Colour::Yellow);
         if self.is_narrow() {
-            // The question has a line of its own.
+            // The question is on a line of its own.
             return self.words(line, "asks you", style, "");
         }
         let most = self.left(line).saturating_sub(width(you) + 2);
@@ -481,7 +482,7 @@ impl Page<'_> {
         line.fill(self.columns - width(you)).push(you, style);
     }
 
-    /// A question in full, within reason.
+    /// A question in full, up to a limit of lines.
     fn question(&self, question: &str) -> Vec<Line> {
         let room = self.columns.saturating_sub(5).max(1);
         let mut lines: Vec<String> = vec![String::new()];
@@ -505,7 +506,7 @@ impl Page<'_> {
         lines.iter().take(LONGEST_QUESTION).enumerate().map(draw).collect()
     }
 
-    /// Words, and a time behind them if there is room.
+    /// Words, and after them a time if there is room.
     fn words(&self, line: &mut Line, words: &str, style: Style, span: &str) {
         let room = self.left(line);
         if room == 0 {
@@ -520,7 +521,7 @@ impl Page<'_> {
         }
     }
 
-    /// How far the list has come, or that there is none.
+    /// The progress of the list, or that there is none.
     fn listed(&self, line: &mut Line, row: &Row, words: &str, span: &str) {
         let Some(list) = &row.list else {
             let offer = self.look.offers.iter().find(|(agent, _)| *agent == row.agent);

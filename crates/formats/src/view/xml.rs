@@ -17,7 +17,7 @@ pub fn xml(plan: &Plan) -> String {
     out
 }
 
-/// What the dialect calls a status.
+/// The dialect's word for a status.
 pub fn status(status: Status) -> &'static str {
     match status {
         Status::Pending => "todo",

@@ -1,4 +1,4 @@
-//! Messages that wait for an agent while it is busy.
+//! Messages that are queued for an agent while it is busy.
 
 use jiff::Timestamp;
 
@@ -16,32 +16,32 @@ pub struct NewMessage {
     pub at: Timestamp,
 }
 
-/// A message, and what became of it.
+/// A message in the queue, or one that was taken from it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Which.
+    /// The message's id.
     pub id: MessageId,
-    /// The conversation that it is for.
+    /// The conversation that the message is for.
     pub conversation: String,
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// It is delivered at the next model call, and not only when the work under way is done.
+    /// Deliver the message at the next model call, not only when the work in progress is done.
     pub steer: bool,
-    /// When it was queued.
+    /// When the message was queued.
     pub at: Timestamp,
-    /// When its text was last changed.
+    /// When the text was last changed.
     pub edited_at: Option<Timestamp>,
-    /// When it was taken from the queue to be worked on.
+    /// When the message was taken from the queue.
     pub taken_at: Option<Timestamp>,
 }
 
 impl Message {
-    /// Longest text, in characters.
+    /// The maximum length of a text, in characters.
     pub const LONGEST: usize = 100_000;
-    /// Most messages of a conversation that wait at once.
+    /// The maximum number of waiting messages in a conversation.
     pub const MOST: u32 = 100;
 
-    /// Whether a text can be a message.
+    /// Checks that a text can be a message.
     pub fn check(text: &str) -> Result<(), BadMessage> {
         let length = text.chars().count();
         if text.trim().is_empty() {
@@ -55,25 +55,26 @@ impl Message {
         }
     }
 
-    /// Whether a conversation in which so many wait has room for one more.
+    /// Checks that a conversation with `waiting` messages has room for one more.
     pub fn check_room(waiting: u32) -> Result<(), BadMessage> {
         if waiting < Self::MOST { Ok(()) } else { Err(BadMessage::TooMany) }
     }
 
-    /// The order of those that wait once one of them was moved before another: at the end without that
-    /// one, or if it waits no more.
+    /// The order of the waiting messages after `message` was moved before `before`. It goes to the
+    /// end if `before` is `None` or no longer waits.
     pub fn moved(
         waiting: &[MessageId],
-        which: MessageId,
+        message: MessageId,
         before: Option<MessageId>,
     ) -> Vec<MessageId> {
-        let mut order: Vec<MessageId> = waiting.iter().copied().filter(|it| *it != which).collect();
+        let mut order: Vec<MessageId> =
+            waiting.iter().copied().filter(|it| *it != message).collect();
         let at = before.and_then(|before| order.iter().position(|it| *it == before));
-        order.insert(at.unwrap_or(order.len()), which);
+        order.insert(at.unwrap_or(order.len()), message);
         order
     }
 
-    /// Erases what somebody wrote; that there was a message stays.
+    /// Erases the text. The record of the message stays.
     pub fn forget(&mut self) {
         TOMBSTONE.clone_into(&mut self.text);
     }
@@ -87,7 +88,7 @@ impl From<NewMessage> for Message {
     }
 }
 
-/// Why a text is no message, or has no place in the queue.
+/// Why a text cannot be queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each variant is one sentence")]
 pub enum BadMessage {
@@ -97,27 +98,27 @@ pub enum BadMessage {
     Nul,
     #[error("the message has {length} characters; at most {} are allowed", Message::LONGEST)]
     TooLong { length: usize },
-    #[error("{} messages wait already, and more are not taken", Message::MOST)]
+    #[error("the queue is full: {} messages are waiting", Message::MOST)]
     TooMany,
 }
 
-/// Which message is taken.
+/// Which message to take.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Take {
-    /// The next thing to work on: what was to steer work that has ended meanwhile, else the one that is
-    /// first in the queue.
+    /// The next message to work on: a steering message whose work ended before it was delivered,
+    /// otherwise the first in the queue.
     First,
-    /// The first of those that steer, for the next call of the model.
+    /// The first steering message, for the next call of the model.
     Steering,
 }
 
-/// What came of changing a message.
+/// The result of changing a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MessageOutcome {
-    /// It is changed.
+    /// The message was changed.
     Done,
-    /// It was taken before, and nothing was changed.
+    /// The message had already been taken, at this time; nothing was changed.
     Taken(Timestamp),
-    /// There is none.
+    /// There is no such message.
     Unknown,
 }

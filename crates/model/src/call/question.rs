@@ -1,7 +1,7 @@
-//! Questions to a person, and what may be answered.
+//! Questions to a person, and the answers that are possible.
 //!
-//! A question carries everything that whoever answers must see, because nobody else may be there to
-//! tell: the process that asked can be gone.
+//! A question contains everything that the person must know, because the process that asked may be
+//! gone by the time of the answer.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,61 +13,62 @@ use crate::event::TOMBSTONE;
 use crate::id::{Number, PlanId, QuestionId, RunId};
 use crate::store::kept;
 
-/// What is asked. It never changes: who answers, answers what they were shown.
+/// The content of a question. It never changes, so an answer always refers to what the person saw.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Asked {
-    /// Which.
+    /// The question's id.
     pub id: QuestionId,
-    /// The call that asks, of the run.
+    /// The number of the call that asks, in its run.
     pub call: u32,
     /// The item that the call is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<Number>,
-    /// Who wants it: the item's title, or an agent's name.
+    /// Who asks: the item's title, or an agent's name.
     pub title: String,
-    /// Where it comes from, in words: `item 4 of Release 1.2`, `release.md:12`.
+    /// Where the call comes from, for people: `item 4 of Release 1.2`, `release.md:12`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub place: Vec<String>,
-    /// What is written about the item, besides its title.
+    /// The item's context and criteria.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
     /// The tool's name.
     pub tool: String,
-    /// The server that the tool comes from, if it is not our own.
+    /// The MCP server that the tool comes from, if it is not built in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What they want, so that "… wants to …" is a sentence: `run`, `write src/a.rs`.
+    /// What the call does, as the end of the sentence "… wants to …": `run`, `write src/a.rs`.
     pub what: String,
     /// The command, for a shell call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// What would change, for an edit.
+    /// The change as a diff, for an edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// What the steps that it comes after have printed.
+    /// The last output of the steps before this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub printed: Vec<Printed>,
-    /// What it touches, in words: `writes dist/**`.
+    /// What the call touches, for people: `writes dist/**`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<String>,
-    /// Why it is asked: `no rule allows it`.
+    /// Why the person is asked: `no rule allows it`.
     pub why: String,
-    /// The arguments, frozen.
+    /// The arguments of the call. They cannot change after the question was asked.
     pub arguments: Value,
-    /// What may be answered besides a refusal, which always may.
+    /// The possible answers besides a refusal, which is always possible.
     pub offers: Vec<Offer>,
-    /// When.
+    /// When the question was asked.
     pub at: Timestamp,
 }
 
 impl Asked {
-    /// As a store keeps it: times to the millisecond, values no deeper than they can be read again.
+    /// The question as stores keep it: times to the millisecond, and values no deeper than JSON
+    /// readers accept.
     #[must_use]
     pub fn kept(self) -> Self {
         Self { arguments: shallow(self.arguments), at: kept(self.at), ..self }
     }
 
-    /// Erases what somebody wrote. What nobody can see any more, nobody can allow.
+    /// Erases the texts and the offers: a call that nobody can read cannot be approved.
     pub fn forget(&mut self) {
         TOMBSTONE.clone_into(&mut self.title);
         TOMBSTONE.clone_into(&mut self.what);
@@ -82,20 +83,20 @@ impl Asked {
     }
 }
 
-/// The last lines that a step has printed.
+/// The last lines that a step printed.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Printed {
     /// The step's title.
     pub title: String,
     /// Its last lines.
     pub lines: Vec<String>,
-    /// How many there were before them.
+    /// How many lines came before them.
     #[serde(default)]
     pub before: u64,
 }
 
 impl Printed {
-    /// The last so many of these lines.
+    /// Keeps only the last `most` lines.
     #[must_use]
     pub fn last(mut self, most: usize) -> Self {
         let over = self.lines.len().saturating_sub(most);
@@ -105,93 +106,95 @@ impl Printed {
     }
 }
 
-/// A rule that a person may add by saying *always*: what would be allowed. What it does not name, it does
-/// not look at.
+/// A policy rule that a person may add by answering *always*. It says what is allowed; a field that
+/// is `None` matches everything.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Permit {
     /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The server that the tool comes from.
+    /// The MCP server that the tool comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What a command begins with, word by word.
+    /// The first words of the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-    /// An argument by name, and its text.
+    /// The name of an argument and its value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<(String, String)>,
 }
 
 impl Permit {
-    /// Whether it names a program by a path that means another file in each project: then it can only be
-    /// meant for one.
+    /// Whether the rule names a program by a relative path. Such a path is another file in each
+    /// project, so the rule can hold in one project only.
     pub fn is_local(&self) -> bool {
         let program = self.command.as_ref().and_then(|it| it.first());
         program.is_some_and(|it| it.contains('/') && !it.starts_with('/'))
     }
 }
 
-/// Where *always* holds.
+/// Where an *always* answer holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
-    /// In the project that asks.
+    /// In the project of the question.
     Project,
     /// In every project.
     Everywhere,
 }
 
-/// What may be answered.
+/// An answer that is offered.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offer {
-    /// Yes, this once.
+    /// Allow this call.
     Once,
-    /// Yes, and for this session or from now on whatever these rules allow. Together they allow what is
-    /// asked; one may be too few for a chain of commands.
+    /// Allow this call and, for this session or from now on, whatever these rules allow. A chain of
+    /// commands may need several rules.
     Always(Vec<Permit>),
-    /// Yes, and from now on whatever this tool does. Earlier versions offered it so.
+    /// Allow this tool from now on. Only earlier versions offered this.
     AlwaysTool,
-    /// Yes, and from now on every command that begins with these words. Earlier versions offered it so.
+    /// Allow every command that begins with these words from now on. Only earlier versions offered
+    /// this.
     AlwaysPrefix(Vec<String>),
-    /// Yes, and from now on every tool of this server. Earlier versions offered it so.
+    /// Allow every tool of this server from now on. Only earlier versions offered this.
     AlwaysServer,
-    /// With other arguments.
+    /// Allow the call with other arguments.
     Modify,
 }
 
-/// What a person says.
+/// A person's answer.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Yes, this once.
+    /// Allow this call.
     Once,
-    /// Yes, and whatever these rules allow as long as whoever asks goes on.
+    /// Allow whatever these rules allow, until the run or session that asks ends.
     Session(Vec<Permit>),
-    /// Yes, and from now on whatever these rules allow.
+    /// Allow whatever these rules allow, from now on.
     Always {
-        /// The rules that are added.
+        /// The rules to add.
         rules: Vec<Permit>,
-        /// Where they hold.
+        /// Where the rules hold.
         reach: Reach,
     },
-    /// Yes, and from now on whatever this tool does.
+    /// Allow this tool from now on.
     AlwaysTool,
-    /// Yes, and from now on every command that begins with these words.
+    /// Allow every command that begins with these words from now on.
     AlwaysPrefix(Vec<String>),
-    /// Yes, and from now on every tool of this server.
+    /// Allow every tool of this server from now on.
     AlwaysServer,
-    /// With these arguments instead.
+    /// Run the call with these arguments instead.
     Modify(Value),
-    /// No, and possibly why. Without a reason, nothing else begins that was asked for together with it.
+    /// Refuse, with an optional reason. Without a reason, the other calls of the same batch are
+    /// cancelled too.
     Refuse(Option<String>),
-    /// No, possibly why, and nothing else goes on either.
+    /// Refuse, with an optional reason, and stop everything else.
     RefuseAndStop(Option<String>),
 }
 
 impl Answer {
-    /// Whether this is one of the answers that are offered. To refuse is always possible.
+    /// Whether this answer is among those offered. A refusal always is.
     pub fn is_among(&self, offers: &[Offer]) -> bool {
         offers.iter().any(|offer| match (self, offer) {
             (Self::Once, Offer::Once)
@@ -203,7 +206,7 @@ impl Answer {
                 let is_too_far = *reach == Reach::Everywhere && rules.iter().any(Permit::is_local);
                 rules == offered && !is_too_far
             }
-            // More words say less.
+            // A longer prefix allows less than the one offered.
             (Self::AlwaysPrefix(words), Offer::AlwaysPrefix(prefix)) => words.starts_with(prefix),
             (
                 Self::Once
@@ -220,7 +223,7 @@ impl Answer {
         }) || !self.is_yes()
     }
 
-    /// Whether it lets anything happen.
+    /// Whether the answer allows anything.
     pub fn is_yes(&self) -> bool {
         match self {
             Self::Once
@@ -235,19 +238,20 @@ impl Answer {
     }
 }
 
-/// An answer, by whom and when.
+/// An answer with its author and time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Answered {
-    /// What was said.
+    /// The answer.
     pub answer: Answer,
-    /// Who said it.
+    /// The person who answered.
     pub by: Actor,
-    /// When.
+    /// When the person answered.
     pub at: Timestamp,
 }
 
 impl Answered {
-    /// As a store keeps it: times to the millisecond, values no deeper than they can be read again.
+    /// The answer as stores keep it: times to the millisecond, and values no deeper than JSON
+    /// readers accept.
     #[must_use]
     pub fn kept(self) -> Self {
         let answer = match self.answer {
@@ -264,7 +268,7 @@ impl Answered {
         Self { answer, at: kept(self.at), ..self }
     }
 
-    /// Erases what somebody wrote; whether it was a yes or a no stays.
+    /// Erases the texts. Whether the answer was yes or no stays.
     pub fn forget(&mut self) {
         match &mut self.answer {
             Answer::AlwaysPrefix(words) => words.clear(),
@@ -278,34 +282,34 @@ impl Answered {
     }
 }
 
-/// A question, and how it stands.
+/// A question and its state.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Question {
-    /// The run whose call asks.
+    /// The run of the call that asks.
     pub run: RunId,
     /// The run's project.
     pub project: String,
     /// The run's plan.
     pub plan: Option<PlanId>,
-    /// What is asked.
+    /// The content of the question.
     pub asked: Asked,
-    /// How it stands.
+    /// The state of the question.
     pub standing: Standing,
 }
 
-/// How a question stands.
+/// The state of a question.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Standing {
-    /// Its call waits for the answer.
+    /// The call waits for the answer.
     Waiting,
-    /// It was answered.
+    /// The question was answered.
     Answered(Answered),
-    /// Its call waits no longer: it was cancelled, or allowed by another answer.
+    /// The call no longer waits: it was cancelled, or another answer allowed it.
     Settled,
 }
 
 impl Standing {
-    /// How a question stands whose call is in `state`. Never stored: it follows.
+    /// Derives the state of a question from its answer and the state of its call. Never stored.
     pub fn of(answer: Option<Answered>, state: CallState) -> Self {
         match answer {
             Some(answered) => Self::Answered(answered),
@@ -316,7 +320,7 @@ impl Standing {
 }
 
 impl Question {
-    /// What an answer comes to: taken, if the question waits and the answer is one of those offered.
+    /// Applies an answer. It is taken if the question waits and offers this answer.
     #[must_use]
     pub fn answered(mut self, answered: Answered) -> AnswerOutcome {
         match self.standing {
@@ -330,34 +334,34 @@ impl Question {
     }
 }
 
-/// What came of an answer.
+/// The result of an answer.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AnswerOutcome {
-    /// It counts.
+    /// The answer counts.
     Taken(Box<Question>),
-    /// It came too late; the question says who was first, if anybody was.
+    /// The answer came too late. The question says who answered first, if anybody did.
     Late(Box<Question>),
-    /// The question waits still: that was not among its answers.
+    /// The question does not offer this answer and still waits.
     NotOffered(Box<Question>),
 }
 
-/// Which questions.
+/// Which questions to return.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct QuestionFilter {
-    /// Of this project only.
+    /// Only questions of this project.
     pub project: Option<String>,
-    /// Of this run only.
+    /// Only questions of this run.
     pub run: Option<RunId>,
-    /// Whose id begins or ends with this, in lower case.
+    /// Only questions whose id begins or ends with this, in lower case.
     pub id: Option<String>,
-    /// Those only that wait.
+    /// Only questions that wait.
     pub waiting: bool,
-    /// At most so many, the newest; `None` means all.
+    /// The maximum number, the newest ones; `None` means all.
     pub most: Option<u32>,
 }
 
 impl QuestionFilter {
-    /// Whether the question with this id is meant, as far as ids go.
+    /// Whether a question's id matches [`Self::id`].
     pub fn names(&self, id: QuestionId) -> bool {
         let (simple, hyphened) = (id.0.simple().to_string(), id.to_string());
         self.id.as_deref().is_none_or(|part| {

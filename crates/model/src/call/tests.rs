@@ -1,4 +1,4 @@
-//! What may follow what, what may be answered, and what is left after forgetting.
+//! Tests: transitions of calls, possible answers, and what `forget` leaves.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ fn question(offers: Vec<Offer>, standing: Standing) -> Question {
     Question { run, project: "/p".to_owned(), plan: None, asked: asked(offers), standing }
 }
 
-fn said(answer: Answer) -> Answered {
+fn answered(answer: Answer) -> Answered {
     Answered { answer, by: Actor::person("ann"), at: at(2) }
 }
 
@@ -93,12 +93,12 @@ fn only_what_is_offered_can_be_answered_and_a_refusal_always() {
         (always(make(), Reach::Project), vec![Offer::Always(check()), Offer::Always(make())], true),
         (always(make(), Reach::Everywhere), vec![Offer::Always(make())], true),
         (always(check(), Reach::Project), vec![Offer::Always(check())], true),
-        // Every project has its own.
+        // A relative path is another file in each project.
         (always(check(), Reach::Everywhere), vec![Offer::Always(check())], false),
     ] {
         assert_eq!(answer.is_among(&offers), expected, "{answer:?} of {offers:?}");
-        let asked = question(offers, Standing::Waiting);
-        let taken = matches!(asked.answered(said(answer)), AnswerOutcome::Taken(_));
+        let question = question(offers, Standing::Waiting);
+        let taken = matches!(question.answered(answered(answer)), AnswerOutcome::Taken(_));
         assert_eq!(taken, expected);
     }
 }
@@ -106,14 +106,14 @@ fn only_what_is_offered_can_be_answered_and_a_refusal_always() {
 #[test]
 fn the_second_answer_is_told_who_was_first() {
     let AnswerOutcome::Taken(question) =
-        question(vec![Offer::Once], Standing::Waiting).answered(said(Answer::Once))
+        question(vec![Offer::Once], Standing::Waiting).answered(answered(Answer::Once))
     else {
         panic!("the first counts");
     };
-    let AnswerOutcome::Late(late) = question.answered(said(Answer::Refuse(None))) else {
+    let AnswerOutcome::Late(late) = question.answered(answered(Answer::Refuse(None))) else {
         panic!("the second does not");
     };
-    assert_eq!(late.standing, Standing::Answered(said(Answer::Once)));
+    assert_eq!(late.standing, Standing::Answered(answered(Answer::Once)));
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn a_question_waits_as_long_as_its_call_does() {
         let waits = state == CallState::AwaitingApproval;
         let standing = Standing::of(None, state);
         assert_eq!(standing, if waits { Standing::Waiting } else { Standing::Settled });
-        let late = question(vec![Offer::Once], standing).answered(said(Answer::Once));
+        let late = question(vec![Offer::Once], standing).answered(answered(Answer::Once));
         assert_eq!(matches!(late, AnswerOutcome::Late(_)), !waits);
-        let answered = said(Answer::Once);
+        let answered = answered(Answer::Once);
         assert_eq!(Standing::of(Some(answered.clone()), state), Standing::Answered(answered));
     }
 }
@@ -157,7 +157,7 @@ fn nothing_that_was_written_is_left_after_forgetting() {
         Answer::Modify(json!({"a": "secret"})),
         Answer::Refuse(Some("secret".to_owned())),
     ] {
-        let mut answered = said(answer);
+        let mut answered = answered(answer);
         let yes = answered.answer.is_yes();
         answered.forget();
         assert!(!serde_json::to_string(&answered).unwrap().contains("secret"), "{answered:?}");

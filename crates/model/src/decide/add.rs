@@ -1,4 +1,4 @@
-//! New items.
+//! Adding items.
 
 use serde_json::{Map, Value};
 
@@ -13,13 +13,13 @@ impl Draft<'_> {
     pub(super) fn add(&mut self, new: &NewItem) -> Step {
         let number = self.plan.next_number;
         let id = new.id.unwrap_or_else(|| self.ctx.ids.item(number));
-        // The number is taken even if the entry turns out bad: later entries of the batch may
-        // point at it, and their problems should not be about that.
+        // A refused item keeps its number in the draft. Later entries of the batch may refer to it,
+        // and should not be refused for that.
         let built = self.build(Item::new(id, number, "", self.ctx.now), new);
         let mut item = match built {
             Ok(item) => item,
             Err(stop) => {
-                self.stand_in(Item::new(id, number, new.title.as_str(), self.ctx.now));
+                self.add_placeholder(Item::new(id, number, new.title.as_str(), self.ctx.now));
                 return Err(stop);
             }
         };
@@ -58,7 +58,7 @@ impl Draft<'_> {
         Ok(item)
     }
 
-    /// The texts inside commands and metadata obey the same bounds.
+    /// Checks the texts inside commands and metadata.
     pub(super) fn check_texts_of(&mut self, item: &Item) -> Step {
         if let Some(check) = &item.check {
             self.text("check", &check.command)?;
@@ -79,7 +79,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Metadata that is not nested too deeply. In recorded mode the item is kept without what is.
+    /// Checks that metadata is not nested too deeply. In recorded mode, the keys that are too deep
+    /// are dropped.
     pub(super) fn metadata(
         &mut self,
         metadata: Option<Map<String, Value>>,
@@ -92,7 +93,7 @@ impl Draft<'_> {
         Ok(Some(fields))
     }
 
-    /// Whether the list may have that many more open items.
+    /// Checks that the plan may have `adding` more open items.
     pub(super) fn check_room_for(&mut self, adding: u32) -> Step {
         let Some(most) = self.ctx.most_open() else { return Ok(()) };
         let open = self.plan.open;
@@ -112,8 +113,8 @@ impl Draft<'_> {
         self.breach(Mark::OpenChild, || stop)
     }
 
-    /// Holds the place of a refused entry in the draft, which will be thrown away.
-    fn stand_in(&mut self, mut item: Item) {
+    /// Adds a placeholder for a refused item to the draft. The draft is never stored.
+    fn add_placeholder(&mut self, mut item: Item) {
         item.position = Some(self.plan.back());
         self.decision.added.push(item.number);
         self.plan.evolve(&Event::Added { item: Box::new(item) });

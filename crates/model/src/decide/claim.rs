@@ -1,4 +1,4 @@
-//! Claims: who may write an item, for how long, and how many a worker may have at once.
+//! Claims: who may write an item, for how long, and how many items a worker may have in progress.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,7 +10,7 @@ use crate::item::{Claim, Item, Mark};
 use crate::refusal::{Broken, Tag};
 
 impl Draft<'_> {
-    /// When a claim given or renewed now ends.
+    /// When a claim that is made or renewed now expires.
     pub(super) fn lease_end(&self) -> Timestamp {
         let lease = SignedDuration::from_secs(i64::from(self.ctx.limits.lease_seconds));
         self.ctx.now.checked_add(lease).unwrap_or(Timestamp::MAX)
@@ -20,18 +20,19 @@ impl Draft<'_> {
         self.plan.rules.max_in_progress.or(self.ctx.limits.max_in_progress)
     }
 
-    /// Whether the worker has it in progress. An item in progress that nobody claims counts as
-    /// anybody's, so that one agent without claims still has one in all.
+    /// Whether the item in progress counts as this worker's. An item that nobody claims counts as
+    /// everybody's, so that agents without claims still have one item in progress in all.
     pub(super) fn is_mine(&self, item: &Item) -> bool {
         item.claim.as_ref().is_none_or(|claim| claim.holder.name == self.ctx.holder.name)
     }
 
-    /// Whether a claim no longer protects its holder: the lease is over, or the process is gone.
+    /// Whether the claim no longer protects its holder: the lease has expired, or the process has
+    /// ended.
     fn has_lapsed(&self, claim: &Claim) -> bool {
         claim.has_lapsed(self.ctx.now, &self.ctx.gone)
     }
 
-    /// Puts back what other workers let lapse, so that it can be taken.
+    /// Releases the items of other workers whose claims have lapsed.
     pub(super) fn expire(&mut self) {
         let lapsed: Vec<Number> = self
             .plan
@@ -45,8 +46,8 @@ impl Draft<'_> {
         }
     }
 
-    /// Whether the worker, and the plan, have room for one more in progress.
-    pub(super) fn check_turn(&mut self, number: Number) -> Step {
+    /// Checks that the worker, or the plan, may have one more item in progress.
+    pub(super) fn check_in_progress_limit(&mut self, number: Number) -> Step {
         let most = self.max_in_progress();
         let running: Vec<&Item> = self
             .plan
@@ -68,13 +69,14 @@ impl Draft<'_> {
         self.breach(Mark::TwoInProgress, || stop)
     }
 
-    /// Whether the worker may move this item: nobody else holds it, and it is not late.
+    /// Checks that the worker may write this item: no other worker holds it, and the attempt is
+    /// current.
     pub(super) fn check_holder(&mut self, number: Number) -> Step {
         self.check_attempt(number)?;
         self.check_held(number)
     }
 
-    /// Whether nobody else holds it.
+    /// Checks that no other worker holds the item.
     pub(super) fn check_held(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         let Some(broken) = self.held_by_other(item) else { return Ok(()) };
@@ -82,7 +84,7 @@ impl Draft<'_> {
         self.breach(Mark::HeldByOther, || stop)
     }
 
-    /// That somebody else holds it, if that is so.
+    /// The broken rule, if another worker holds the item.
     pub(super) fn held_by_other(&self, item: &Item) -> Option<Broken> {
         let claim = item.claim.as_ref()?;
         if claim.holder.name == self.ctx.holder.name || self.has_lapsed(claim) {
@@ -91,7 +93,8 @@ impl Draft<'_> {
         Some(Broken::HeldByOther { holder: claim.holder.name.clone(), until: claim.expires_at })
     }
 
-    /// A person may take any item back; a worker only its own, or what has lapsed.
+    /// Checks that the item may be released: by any person, by its holder, or by anyone once the
+    /// claim has lapsed.
     pub(super) fn check_may_release(&mut self, number: Number) -> Step {
         if self.ctx.actor.kind == ActorKind::Person {
             return self.check_attempt(number);
@@ -99,7 +102,7 @@ impl Draft<'_> {
         self.check_holder(number)
     }
 
-    /// Whether a write under an attempt is late: the item has been claimed again since.
+    /// Checks that the caller's attempt is current: the item has not been claimed again since.
     pub(super) fn check_attempt(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         match self.ctx.attempt {
@@ -112,7 +115,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Any write of the holder renews what it holds.
+    /// Renews all claims of the worker. Every change of the worker does this.
     pub(super) fn renew(&mut self) {
         let end = self.lease_end();
         let held: Vec<Number> = self

@@ -1,4 +1,4 @@
-//! Changes of fields, of items and of the plan itself.
+//! Editing fields of items and of the plan.
 
 use serde_json::{Map, Value};
 
@@ -69,7 +69,8 @@ impl Draft<'_> {
         let before = command(&item);
         set(&mut item.check, patch.check.as_ref());
         if command(&item) != before {
-            // What another command showed, nobody has seen of this one. The journal keeps it.
+            // The old command's results say nothing about the new command. They stay in the
+            // journal.
             item.evidence.retain(|it| it.level != Level::Checked);
         }
         set(&mut item.run, patch.run.as_ref());
@@ -100,7 +101,8 @@ impl Draft<'_> {
             }
             let before = self.plan.goal.as_deref();
             let by = self.ctx.actor.kind;
-            if by == ActorKind::Agent && before.is_some_and(|it| it.is_taken_by(goal.as_ref())) {
+            if by == ActorKind::Agent && before.is_some_and(|it| it.is_overridden_by(goal.as_ref()))
+            {
                 return Err(Broken::PersonsGoal.into());
             }
             let now = self.ctx.now;
@@ -121,7 +123,7 @@ fn set<T: Clone>(field: &mut T, value: Option<&T>) {
     }
 }
 
-/// Metadata in the place of other metadata. What a run keeps of its plan file stays.
+/// Replaces metadata. The key that a run reserves for its plan file stays.
 fn replaced(
     old: Option<Map<String, Value>>,
     new: Option<Map<String, Value>>,
@@ -133,7 +135,7 @@ fn replaced(
     Some(new)
 }
 
-/// Puts keys into metadata and takes those that are null out of it. Without keys there is none.
+/// Sets keys of the metadata; a null removes its key. Empty metadata becomes `None`.
 fn merge(metadata: &mut Option<Map<String, Value>>, keys: &Map<String, Value>) {
     if keys.is_empty() {
         return;

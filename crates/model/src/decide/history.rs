@@ -1,7 +1,8 @@
-//! What others did since a caller was last shown the plan, item by item.
+//! What others changed since the caller was last shown the plan, item by item.
 //!
-//! A whole list is written from memory. What it says differently from what its writer was shown is
-//! the writer's change; what the plan has differently is somebody else's. This is the second half.
+//! A caller writes a whole list from memory. Where the list differs from what the caller was shown,
+//! the caller made a change; where the plan differs from it, somebody else did. This file finds the
+//! second kind.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +11,13 @@ use crate::id::{Number, Revision};
 use crate::item::{Item, Status};
 use crate::store::Entry;
 
-/// Changes since a revision, by item.
+/// The changes since a revision, by item.
 #[derive(Default)]
 pub(super) struct History {
     items: BTreeMap<Number, Since>,
 }
 
-/// What became of one item since. Values are those that the caller was shown.
+/// The changes to one item. The fields have the values that the caller was shown.
 #[derive(Clone, Default)]
 pub(super) struct Since {
     pub(super) added: bool,
@@ -25,7 +26,7 @@ pub(super) struct Since {
     pub(super) active_form: Option<Option<String>>,
     pub(super) status: Option<Status>,
     pub(super) waiting_on: Option<Option<String>>,
-    /// Who changed it last, and when.
+    /// Who changed the item last.
     pub(super) by: String,
     pub(super) revision: Revision,
 }
@@ -36,7 +37,7 @@ impl History {
         let mut history = Self::default();
         for entry in entries {
             for event in &entry.events {
-                history.note(entry, event);
+                history.record(entry, event);
             }
         }
         history
@@ -46,12 +47,12 @@ impl History {
         self.items.get(&number)
     }
 
-    /// The items that left the list since.
+    /// The items that have left the list.
     pub(super) fn removed(&self) -> impl Iterator<Item = (Number, &Since)> {
         self.items.iter().filter(|(_, it)| it.removed && !it.added).map(|(n, it)| (*n, it))
     }
 
-    fn note(&mut self, entry: &Entry, event: &Event) {
+    fn record(&mut self, entry: &Entry, event: &Event) {
         let Some(number) = event.number() else { return };
         let mut since = self.items.get(&number).cloned().unwrap_or_default();
         let matters = match event {
@@ -69,8 +70,8 @@ impl History {
                 true
             }
             Event::Changed { deltas, .. } => {
-                // Every one is noted, whatever the ones before it were.
-                deltas.iter().filter(|delta| since.note(delta)).count() > 0
+                // `count` visits every delta; `any` would stop at the first match.
+                deltas.iter().filter(|delta| since.record(delta)).count() > 0
             }
             Event::Moved { .. } | Event::PlanChanged { .. } | Event::Forgotten { .. } => false,
         };
@@ -83,8 +84,9 @@ impl History {
 }
 
 impl Since {
-    /// Keeps the first value of a field that a whole list can speak of.
-    fn note(&mut self, delta: &Delta) -> bool {
+    /// Keeps the oldest value of a field that whole lists contain. Returns whether it is such a
+    /// field.
+    fn record(&mut self, delta: &Delta) -> bool {
         match delta {
             Delta::Title { before, .. } => {
                 self.title.get_or_insert_with(|| before.clone());
@@ -132,7 +134,7 @@ impl Since {
         self.status.unwrap_or(item.status)
     }
 
-    /// Whether somebody else left it other than the caller was shown it.
+    /// Whether the item now differs from what the caller was shown.
     pub(super) fn differs(&self, item: &Item) -> bool {
         self.title.as_ref().is_some_and(|it| *it != item.title)
             || self.status.is_some_and(|it| it != item.status)

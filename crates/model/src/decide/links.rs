@@ -1,4 +1,4 @@
-//! Dependencies and parents: known, in the same plan, and never in a circle.
+//! Dependencies and parents: they exist, are in the same plan, and form no cycle.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,11 @@ use super::{Draft, Step, Stop};
 use crate::command::{ItemRef, Mode};
 use crate::id::Number;
 use crate::item::{Item, Mark, Status};
-use crate::plan::Plan;
 use crate::refusal::{Broken, Tag};
+use crate::slice::Slice;
 
 impl Draft<'_> {
-    /// The numbers of the items that new dependencies mean.
-    ///
-    /// Every bad one is noted, not only the first.
+    /// Resolves the references of new dependencies to numbers.
     pub(super) fn dependencies(
         &mut self,
         of: Option<Number>,
@@ -33,7 +31,7 @@ impl Draft<'_> {
         Ok(numbers)
     }
 
-    /// The number of the item that a new parent means.
+    /// Resolves the reference of a new parent to a number.
     pub(super) fn parent(
         &mut self,
         of: Option<Number>,
@@ -50,7 +48,7 @@ impl Draft<'_> {
         Ok(Some(parent))
     }
 
-    /// An open item may not stand under a completed one: that one is not really done.
+    /// Checks that an open item is not under a completed one, which would then not really be done.
     pub(super) fn check_parent_open(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         let Some(parent) = item.parent.and_then(|parent| self.plan.get(parent)) else {
@@ -63,7 +61,7 @@ impl Draft<'_> {
         self.breach(Mark::OpenChild, || stop)
     }
 
-    /// What a link means; in recorded mode an unknown one is marked and left out.
+    /// Resolves a reference. In recorded mode an unknown one causes a mark and is left out.
     fn link(&mut self, item: &ItemRef) -> Result<Option<Number>, Stop> {
         match self.resolve(item) {
             Ok(number) => Ok(Some(number)),
@@ -76,18 +74,19 @@ impl Draft<'_> {
     }
 }
 
-/// The circle that would close if `of` depended on `on`.
-pub(crate) fn cycle(plan: &Plan, of: Number, on: Number) -> Option<Broken> {
+/// The cycle that would arise if `of` depended on `on`.
+pub(crate) fn cycle(plan: &Slice, of: Number, on: Number) -> Option<Broken> {
     let path = std::iter::once(of).chain(chain(plan, on, of)?).collect();
     Some(Broken::Cycle { path })
 }
 
-/// The circle that would close if `of` stood under `parent`.
-pub(crate) fn parent_cycle(plan: &Plan, of: Number, parent: Number) -> Option<Broken> {
+/// The cycle that would arise if `parent` became the parent of `of`.
+pub(crate) fn parent_cycle(plan: &Slice, of: Number, parent: Number) -> Option<Broken> {
     let mut path = vec![of, parent];
     while path.last() != Some(&of) {
         let above = path.last().and_then(|it| plan.get(*it)?.parent)?;
-        // A circle further up, which only recorded mode could have made, is not this item's.
+        // A cycle among the ancestors, which only recorded mode can make, does not contain this
+        // item.
         if above != of && path.contains(&above) {
             return None;
         }
@@ -97,10 +96,10 @@ pub(crate) fn parent_cycle(plan: &Plan, of: Number, parent: Number) -> Option<Br
 }
 
 /// The chain of dependencies from one item to another, both ends included.
-fn chain(plan: &Plan, from: Number, to: Number) -> Option<Vec<Number>> {
+fn chain(plan: &Slice, from: Number, to: Number) -> Option<Vec<Number>> {
     let mut came_from: BTreeMap<Number, Number> = BTreeMap::new();
-    let mut waiting = vec![from];
-    while let Some(number) = waiting.pop() {
+    let mut stack = vec![from];
+    while let Some(number) = stack.pop() {
         if number == to {
             let mut path = vec![number];
             while let Some(before) = path.last().and_then(|it| came_from.get(it)) {
@@ -113,7 +112,7 @@ fn chain(plan: &Plan, from: Number, to: Number) -> Option<Vec<Number>> {
         for dep in deps.into_iter().flatten() {
             if *dep != from && !came_from.contains_key(dep) {
                 came_from.insert(*dep, number);
-                waiting.push(*dep);
+                stack.push(*dep);
             }
         }
     }

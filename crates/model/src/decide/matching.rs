@@ -1,4 +1,4 @@
-//! Which entry of a whole list is which item: by id, then by equal title, then by similarity.
+//! Matches entries of a whole list with items: by id, then by equal title, then by similar title.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +10,14 @@ use crate::id::Number;
 use crate::item::{Item, Mark, Status};
 use crate::refusal::Broken;
 
-/// What an entry was found to be.
+/// The item that an entry matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Match {
-    /// This item, by its id or its title.
+    /// Matched by id or by title.
     Same(Number),
-    /// This item, in other words: evidence and claim do not carry over.
+    /// Matched by a similar title. The item loses its evidence and claim.
     Reworded(Number),
-    /// An item that somebody took off the list since.
+    /// Matched an item that somebody else has taken off the list.
     Removed(Number),
 }
 
@@ -32,7 +32,7 @@ impl Match {
 pub(super) type Matches = BTreeMap<usize, Match>;
 
 impl Draft<'_> {
-    /// Finds what each entry is. An entry without a match is new.
+    /// Matches each entry with an item. An entry without a match is a new item.
     pub(super) fn match_entries(
         &mut self,
         entries: &[ListEntry],
@@ -48,7 +48,7 @@ impl Draft<'_> {
         let mut matches = Matches::new();
         for (n, entry) in entries.iter().enumerate() {
             let Some(item) = &entry.item else { continue };
-            // An id that is not ours is somebody's own label: the title decides then.
+            // An unknown id is the caller's own label, so the title decides.
             let Ok(number) = self.resolve(item) else { continue };
             if let Some(first) = matches.iter().find(|(_, it)| it.number() == number) {
                 let broken = Broken::Twice { entries: vec![*first.0, n] };
@@ -60,7 +60,8 @@ impl Draft<'_> {
         Ok(matches)
     }
 
-    /// Equal titles, as they are now, then as the caller was shown them, then of what is gone.
+    /// Matches equal titles: current titles first, then those that the caller was shown, then those
+    /// of removed items.
     fn match_titles(&self, entries: &[ListEntry], history: &History, matches: &mut Matches) {
         let listed = self.plan.listed();
         let now = listed.iter().map(|it| (it.title.as_str(), Match::Same(it.number)));
@@ -73,12 +74,12 @@ impl Draft<'_> {
             Some((since.shown_title(item), Match::Removed(number)))
         });
         for titles in [now.collect(), shown.collect(), gone.collect::<Vec<_>>()] {
-            take_titles(entries, titles, matches);
+            match_equal_titles(entries, titles, matches);
         }
     }
 
-    /// A reworded entry is the same entry, also if it is done by now: only of what is open, and only
-    /// where it could be no other.
+    /// Matches reworded entries with open items. The match must be unique on both sides. The entry
+    /// may be completed: an agent may reword an item and complete it at once.
     fn match_similar(&self, entries: &[ListEntry], history: &History, matches: &mut Matches) {
         let taken = numbers(matches);
         let free: Vec<&Item> = self
@@ -105,11 +106,11 @@ impl Draft<'_> {
     }
 }
 
-/// Gives entries the first free item of their title.
-fn take_titles(entries: &[ListEntry], titles: Vec<(&str, Match)>, matches: &mut Matches) {
+/// Matches each entry with the first free item that has the same title.
+fn match_equal_titles(entries: &[ListEntry], titles: Vec<(&str, Match)>, matches: &mut Matches) {
     let taken = numbers(matches);
     let mut free: BTreeMap<&str, Vec<Match>> = BTreeMap::new();
-    // Last first, so that `pop` gives the first of equal titles.
+    // In reverse, so that `pop` returns the first of equal titles.
     for (title, found) in titles.into_iter().rev() {
         if !taken.contains(&found.number()) {
             free.entry(title).or_default().push(found);

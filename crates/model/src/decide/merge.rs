@@ -1,8 +1,9 @@
-//! One entry of a whole list against its item, when others may have changed it too.
+//! Merges one entry of a whole list with its item, which others may have changed too.
 //!
-//! What only the caller changed is taken, what only others changed is kept and named, and what both
-//! changed differently is a conflict that shows both: refused whole in enforced mode; in recorded
-//! mode the caller's word stands and the item is marked.
+//! A field that only the caller changed takes the caller's value. A field that only others changed
+//! keeps their value, with a warning. A field that both changed differently is a conflict: in
+//! enforced mode the change is refused and the refusal shows both values; in recorded mode the
+//! caller's value is stored and the item is marked.
 
 use super::history::Since;
 use super::{Draft, Stop};
@@ -13,7 +14,7 @@ use crate::item::{Item, Mark};
 use crate::refusal::{Broken, Sides, Tag, Warning};
 
 impl Draft<'_> {
-    /// What the entry should be, given what happened since.
+    /// The entry after merging what others changed.
     pub(super) fn merged(
         &mut self,
         number: Number,
@@ -34,9 +35,9 @@ impl Draft<'_> {
             merged.active_form = form;
         }
         if let (Some(yours), Some(shown)) = (&entry.waiting_on, &since.waiting_on) {
-            // Whoever says no more than that it waits means what was shown, whatever that was.
-            let unsaid = yours == ListEntry::BLOCKED && shown.is_some();
-            let yours = if unsaid { shown } else { &Some(yours.clone()) };
+            // The caller only says "blocked", so it agrees with whatever reason it was shown.
+            let only_blocked = yours == ListEntry::BLOCKED && shown.is_some();
+            let yours = if only_blocked { shown } else { &Some(yours.clone()) };
             let mut on = yours.clone().filter(|text| !text.trim().is_empty());
             merge.settle("wait", &mut on, Some(shown), &item.waiting_on);
             merged.waiting_on = Some(on.unwrap_or_default());
@@ -51,7 +52,7 @@ impl Draft<'_> {
         Ok(merged)
     }
 
-    /// A conflict: refused, or in recorded mode marked and told.
+    /// A conflict: refuses it or, in recorded mode, marks the item and warns.
     pub(super) fn clash(&mut self, item: &Item, since: &Since, clash: Clash) -> Result<(), Stop> {
         let Clash { field, yours, theirs } = clash;
         let (by, revision) = (since.by.clone(), since.revision);
@@ -81,7 +82,7 @@ struct Merge {
 }
 
 impl Merge {
-    /// Decides one field: `yours` is what the caller sent and becomes what shall be.
+    /// Merges one field. `yours` has the caller's value and receives the result.
     fn settle<T: Clone + PartialEq + Shown>(
         &mut self,
         field: &'static str,
@@ -102,7 +103,7 @@ impl Merge {
     }
 }
 
-/// How a field's value reads in a conflict.
+/// How a value is written in a conflict's message.
 trait Shown {
     fn show(&self) -> String;
 }

@@ -1,8 +1,8 @@
-//! Commands in, events or a refusal out. The only place where rules live.
+//! The rules: operations in, events or a refusal out. No other module contains a rule.
 //!
-//! A change is decided on a draft: each step sees what the steps before it did, a step that breaks
-//! a rule is noted and the rest is still looked at, so that the refusal names every bad entry. In
-//! recorded mode a breach becomes a mark on the item instead.
+//! A change is decided on a draft of the plan, and each operation sees the effects of those before
+//! it. After an operation that breaks a rule, the rest is still checked, so that the refusal names
+//! every bad entry. In recorded mode a broken rule causes a mark on the item instead of a refusal.
 
 mod add;
 mod claim;
@@ -26,34 +26,36 @@ use crate::event::{Delta, Event, PlanDelta, What};
 use crate::guard::owes_evidence;
 use crate::id::{Number, Revision};
 use crate::item::{Item, Level, Mark};
-use crate::plan::{End, Plan};
+use crate::plan::End;
 use crate::refusal::{Broken, Problem, Refusal, Tag, Warning};
+use crate::slice::Slice;
 use crate::store::Entry;
 
-/// What a change comes to.
+/// The result of deciding a change.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Decision {
-    /// What happens, in order. Empty if the plan is already as asked.
+    /// The events, in order. Empty if the change has no effect.
     pub events: Vec<Event>,
-    /// What the caller should know.
+    /// What the caller should know although nothing was refused.
     pub warnings: Vec<Warning>,
-    /// The item that [`Op::Next`] gave, or that was started.
+    /// The item that was started, or that [`Op::Next`] picked.
     pub picked: Option<Number>,
     /// The numbers of the new items, in the order of their entries.
     pub added: Vec<Number>,
 }
 
-/// Decides what `ops` do to `plan`, or why they may not happen. Changes nothing.
+/// Decides what `ops` do to `plan`, or why they are refused. Changes nothing itself.
 ///
-/// Time, new ids and the actor arrive in `ctx`, so the same call always gives the same answer.
-pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
+/// `plan` is a whole plan, or the slice that [`crate::needs::Needs::of`] describes for these operations.
+/// Time, new ids and the actor come from `ctx`, so equal arguments give equal results.
+pub fn decide(plan: &Slice, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
     decide_since(plan, ops, ctx, &[])
 }
 
-/// The same for a caller that writes from memory: `since` is the journal after what it was last
-/// shown, as [`journal_needed`] asks for it.
+/// Like [`decide`], for a caller that writes whole lists from memory. `since` has the journal
+/// entries after the revision that [`journal_needed`] returns.
 pub fn decide_since(
-    plan: &Plan,
+    plan: &Slice,
     ops: &[Op],
     ctx: &Ctx,
     since: &[Entry],
@@ -71,13 +73,13 @@ pub fn decide_since(
     draft.finish()
 }
 
-/// After which revision a decision needs the plan's journal, if at all.
+/// The revision after which a decision needs the plan's journal, if it needs it.
 pub fn journal_needed(ops: &[Op], ctx: &Ctx) -> Option<Revision> {
     let is_list = |op: &Op| matches!(op, Op::Replace(_) | Op::ReplaceAll(_));
     ctx.base.filter(|_| ops.iter().any(is_list))
 }
 
-/// Why a step cannot be done: the item that it is about, and the rule.
+/// Why an operation cannot be applied: the item, and the broken rule.
 pub(crate) struct Stop(Option<Tag>, Broken);
 
 impl Stop {
@@ -94,26 +96,26 @@ impl From<Broken> for Stop {
 
 type Step = Result<(), Stop>;
 
-/// The plan as it would be, and how it got there.
+/// The plan while a change is decided, with the events so far.
 struct Draft<'a> {
-    plan: Plan,
-    /// The plan as the caller saw it.
-    before: &'a Plan,
-    /// What happened since the caller was last shown it.
+    plan: Slice,
+    /// The plan before the change.
+    before: &'a Slice,
+    /// Journal entries since the caller was last shown the plan.
     since: &'a [Entry],
     ctx: &'a Ctx,
     entry: usize,
-    /// How many entries there are.
+    /// How many entries the change has, for the refusal.
     entries: usize,
     decision: Decision,
     problems: Vec<Problem>,
-    /// Marks that the step under way has earned, put on the item when it is written.
+    /// Marks for the item of the current operation. They are stored when the item is.
     marks: BTreeSet<Mark>,
     parked: bool,
 }
 
 impl<'a> Draft<'a> {
-    fn new(plan: &'a Plan, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
+    fn new(plan: &'a Slice, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
         Self {
             plan: plan.clone(),
             before: plan,
@@ -195,8 +197,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Runs a step on the item that a reference means. In recorded mode an unknown one is passed
-    /// over with a warning.
+    /// Applies `step` to the item that a reference names. In recorded mode an unknown item is
+    /// skipped with a warning.
     fn on(&mut self, item: &ItemRef, step: impl FnOnce(&mut Self, Number) -> Step) -> Step {
         match self.resolve(item) {
             Ok(number) => step(self, number),
@@ -208,14 +210,15 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The item that a reference means, if it is on the list.
+    /// Resolves a reference to an item on the list.
     fn resolve(&self, item: &ItemRef) -> Result<Number, Stop> {
         let found = match item {
             ItemRef::Batch(n) => {
                 let index = usize::try_from(*n).ok().and_then(|n| n.checked_sub(1));
                 index.and_then(|index| self.decision.added.get(index)).copied()
             }
-            // Positions mean what the caller saw, whatever the steps before this one moved.
+            // A position refers to the plan before the change, even if earlier operations moved
+            // items.
             ItemRef::Position(_) => self.before.find(item)?,
             ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Both(..) | ItemRef::Prefix(_) => {
                 self.plan.find(item)?
@@ -229,7 +232,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Refuses a breach, or in recorded mode earns the mark and goes on.
+    /// Refuses a broken rule or, in recorded mode, adds the mark and continues.
     fn breach(&mut self, mark: Mark, stop: impl FnOnce() -> Stop) -> Step {
         match self.ctx.mode {
             Mode::Enforced => Err(stop()),
@@ -245,7 +248,7 @@ impl<'a> Draft<'a> {
         self.decision.events.push(event);
     }
 
-    /// Changes fields of an item, and says nothing if they already were so.
+    /// Changes fields of an item. Adds no event if the values are already the same.
     fn change(&mut self, number: Number, what: What, edit: impl FnOnce(&mut Item)) {
         let Some(old) = self.plan.get(number) else { return };
         let mut new = old.clone();
@@ -255,7 +258,7 @@ impl<'a> Draft<'a> {
         if deltas.is_empty() {
             return;
         }
-        // Whoever changes a parked item takes it up again.
+        // A change of a parked item ends its parking.
         if !matches!(what, What::Parked | What::Renewed | What::LeaseRanOut)
             && new.marks.remove(&Mark::Parked)
         {
@@ -289,7 +292,7 @@ impl<'a> Draft<'a> {
         } else if self.decision.events.is_empty() {
             self.plan.end
         } else if self.plan.open == 0 && self.plan.next_number > Number(1) {
-            // Also where the list was emptied: work was put down, and none of it is left.
+            // Also if all items were removed: there was work, and none is left.
             End::Drained
         } else {
             End::Open
@@ -305,8 +308,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Plan {
-    /// The item that a reference means, superseded ones included. A position means what is there.
+impl Slice {
+    /// Resolves a reference to an item, superseded items included.
     pub fn find(&self, item: &ItemRef) -> Result<Option<Number>, Broken> {
         let mut found = match item {
             ItemRef::Number(number) => return Ok(self.get(*number).map(|it| it.number)),

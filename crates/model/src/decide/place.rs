@@ -1,4 +1,4 @@
-//! Order: where new items go, moves, and what leaves the list.
+//! Positions: where new items go, moving items, and taking items off the list.
 
 use super::{Draft, Step, Stop};
 use crate::command::{ItemRef, Mode, Place};
@@ -20,7 +20,7 @@ impl Draft<'_> {
         })
     }
 
-    /// Where another item stands; in recorded mode an unknown one means the end.
+    /// The position of another item. In recorded mode an unknown item means the end of the list.
     fn anchor(&self, item: &ItemRef) -> Result<Option<Position>, Stop> {
         match self.resolve(item) {
             Ok(number) => Ok(self.position_of(number)),
@@ -32,8 +32,8 @@ impl Draft<'_> {
     pub(super) fn move_to(&mut self, number: Number, place: &Place) -> Step {
         let Some(from) = self.position_of(number) else { return Ok(()) };
         let slot = self.position(place)?;
-        // `slot` counts the item itself: behind it, everything moves up by one when it leaves. A
-        // plain position means where the item shall stand in the end.
+        // `slot` is counted before the item leaves its old position. When it leaves, later
+        // positions go down by one. `Place::At` names the final position, so it is not adjusted.
         let to = match place {
             Place::At(_) => Position(slot.0.min(self.plan.placed)),
             Place::Front | Place::Back | Place::Before(_) | Place::After(_) if slot > from => {

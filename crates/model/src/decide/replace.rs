@@ -1,9 +1,10 @@
-//! A whole list against a plan: reconciled, never blindly replaced.
+//! Reconciles a plan with a whole list.
 //!
-//! What matches keeps its id, number and history and gets a transition; what is new is added; what is
-//! missing is superseded, with a warning if it was open; but a list that an agent keeps takes away only
-//! what came from such a list. What others did since the caller was last
-//! shown the plan is kept and named, or is a conflict (see [`super::merge`]).
+//! Items that match an entry keep their id, number and history, and move to the entry's status.
+//! Other entries become new items. Items without an entry are superseded, with a warning if they
+//! were open; the list of an agent supersedes only items that came from such a list. Changes that
+//! others made since the caller was last shown the plan are kept with a warning, or are a conflict
+//! (see [`super::merge`]).
 
 use std::collections::BTreeSet;
 
@@ -20,11 +21,12 @@ use crate::refusal::{Broken, Problem, Tag, Warning};
 use crate::store::Entry;
 
 impl Draft<'_> {
-    /// With `all`, whatever is missing leaves; otherwise what came from a list like this one.
+    /// With `all`, supersedes every missing item; otherwise only those that came from an agent's
+    /// list.
     pub(super) fn replace(&mut self, entries: &[ListEntry], all: bool) -> Step {
         self.expire();
-        // A mirror is never shown the plan: its base stays behind once somebody else has written, and
-        // what it wrote itself since is nobody else's change.
+        // A mirror is never shown the plan, so its base revision stays behind once somebody else
+        // has written. Its own changes since then are not somebody else's.
         let own = |entry: &&Entry| self.ctx.mode == Mode::Recorded && entry.actor == self.ctx.actor;
         let history = History::of(self.since.iter().filter(|entry| !own(entry)));
         let matches = self.match_entries(entries, &history)?;
@@ -36,7 +38,7 @@ impl Draft<'_> {
             self.entry = *n;
             match self.place_entry(matches.get(n).copied(), entry, !all) {
                 Ok(number) => numbers.push((entry, *n, number)),
-                Err(stop) => self.note(*n, stop),
+                Err(stop) => self.add_problem(*n, stop),
             }
         }
         self.move_entries(&numbers);
@@ -47,11 +49,12 @@ impl Draft<'_> {
         Ok(())
     }
 
-    fn note(&mut self, entry: usize, stop: Stop) {
+    fn add_problem(&mut self, entry: usize, stop: Stop) {
         self.problems.push(Problem { entry, item: stop.0, broken: stop.1 });
     }
 
-    /// The entries as they should be, after what others did; without those that others removed.
+    /// Merges the entries with what others changed, and leaves out the entries of items that others
+    /// removed.
     fn merge_entries(
         &mut self,
         entries: &[ListEntry],
@@ -70,14 +73,14 @@ impl Draft<'_> {
             };
             match result {
                 Ok(entry) => merged.extend(entry.map(|entry| (n, entry))),
-                Err(stop) => self.note(n, stop),
+                Err(stop) => self.add_problem(n, stop),
             }
         }
         merged
     }
 
-    /// An entry for an item that somebody took off the list since: it stays off, unless the caller
-    /// changed it too.
+    /// Decides an entry whose item somebody else took off the list. The item stays off, unless the
+    /// caller changed it: that is a conflict.
     fn removed(
         &mut self,
         number: Number,
@@ -99,7 +102,7 @@ impl Draft<'_> {
         Ok(Some(entry.clone()))
     }
 
-    /// Updates the item of an entry, or makes one.
+    /// Updates the item of an entry, or adds a new item.
     fn place_entry(
         &mut self,
         found: Option<Match>,
@@ -120,7 +123,7 @@ impl Draft<'_> {
         Ok(number)
     }
 
-    /// A reworded item is the same, but nothing that was shown for the old words counts for the new.
+    /// Removes claim and evidence of a reworded item: they belong to the old wording.
     fn start_over(&mut self, number: Number) {
         if self.plan.get(number).is_some_and(|item| item.status == Status::InProgress) {
             self.put_back(number, What::Released);
@@ -128,23 +131,24 @@ impl Draft<'_> {
         self.change(number, What::Edited, |item| item.evidence.clear());
     }
 
-    /// Gives the items their new statuses, in an order that breaks no rule on the way: what ends,
-    /// children and dependencies first; what is put back or reopened, parents first; then what begins.
+    /// Moves the items to their new statuses, in an order that breaks no rule on the way: first the
+    /// items that are closed, sub-items and dependencies first; then those that are reopened or
+    /// released, parents first; then those that are started.
     fn move_entries(&mut self, numbers: &[(&ListEntry, usize, Number)]) {
         let ends = |entry: &ListEntry| !entry.status.is_open();
         let (ending, mut others): (Vec<_>, Vec<_>) =
             numbers.iter().copied().partition(|(entry, _, _)| ends(entry));
         let named: Vec<Option<Number>> = ending.iter().map(|it| Some(it.2)).collect();
         let ending: Vec<_> =
-            self.settled_first(&named).into_iter().map(|place| ending[place]).collect();
+            self.completion_order(&named).into_iter().map(|place| ending[place]).collect();
         others.sort_by_key(|(entry, n, number)| {
-            (entry.status == Status::InProgress, self.above(*number).len(), *n)
+            (entry.status == Status::InProgress, self.with_ancestors(*number).len(), *n)
         });
         for (entry, n, number) in ending.into_iter().chain(others) {
             self.entry = n;
             self.marks.clear();
             if let Err(stop) = self.move_entry(number, entry.status) {
-                self.note(n, stop);
+                self.add_problem(n, stop);
             }
         }
     }
@@ -161,7 +165,7 @@ impl Draft<'_> {
                     self.decision.warnings.push(Warning::AddedSince { item: tag, by });
                     continue;
                 }
-                // Neither the list's to take away, nor news that it lacks it.
+                // The item did not come from an agent's list, so an agent's list cannot remove it.
                 Some(_) | None if !all && !item.from_list => {
                     if item.is_open() {
                         self.decision.warnings.push(Warning::NotFromList(tag));
@@ -172,7 +176,7 @@ impl Draft<'_> {
                     let theirs = format!("{} ({})", item.title, item.status.words());
                     let clash = Clash { field: "item", yours: "left out".to_owned(), theirs };
                     if let Err(stop) = self.clash(&item, since, clash) {
-                        self.note(self.entry, stop);
+                        self.add_problem(self.entry, stop);
                         continue;
                     }
                 }
@@ -185,7 +189,7 @@ impl Draft<'_> {
         }
     }
 
-    /// The cap holds for the list as it will be, not for its states on the way.
+    /// Checks the maximum of open items for the final list, not for the states on the way.
     fn check_list_room(
         &mut self,
         entries: &[(usize, ListEntry)],
@@ -196,7 +200,7 @@ impl Draft<'_> {
         let wanted = entries.iter().filter(|(_, entry)| entry.status.is_open()).count();
         let open = matches.values().filter(|it| self.is_open(it.number())).count();
         let [wanted, open] = [wanted, open].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        // What did not come from such a list is not held against this one.
+        // Items that did not come from an agent's list do not count.
         let foreign = |it: &&Item| !all && it.is_open() && !it.from_list;
         let foreign = self.plan.items.values().filter(foreign).map(|it| it.number);
         let matched: BTreeSet<Number> = matches.values().map(|it| it.number()).collect();
@@ -239,8 +243,8 @@ impl Draft<'_> {
         self.edit(number, &patch)
     }
 
-    /// Says what items wait for, or that they do so no more. Once they stand where they should: only
-    /// what is open can wait, and what is begun waits no more.
+    /// Sets or ends the waits of items. This comes after the statuses: only an open item can wait,
+    /// and starting an item ends its wait.
     fn set_waits(&mut self, numbers: &[(&ListEntry, usize, Number)]) {
         let failed: BTreeSet<usize> = self.problems.iter().map(|problem| problem.entry).collect();
         for (entry, n, number) in numbers.iter().filter(|(_, n, _)| !failed.contains(n)) {
@@ -258,7 +262,7 @@ impl Draft<'_> {
             };
             if let Err(stop) = result {
                 let tag = self.plan.get(*number).map(Tag::from);
-                self.note(*n, Stop(stop.0.or(tag), stop.1));
+                self.add_problem(*n, Stop(stop.0.or(tag), stop.1));
             }
         }
     }
@@ -272,7 +276,7 @@ impl Draft<'_> {
         self.check_holder(number)?;
         match to {
             Status::InProgress => {
-                self.check_turn(number)?;
+                self.check_in_progress_limit(number)?;
                 self.check_unblocked(number, to)?;
                 if !from.is_open() {
                     self.check_parent_open(number)?;
@@ -296,7 +300,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Adds an item of a whole list, whose cap has been looked at as a whole.
+    /// Adds an item without checking the maximum of open items, which was checked for the whole
+    /// list.
     fn add_unbounded(&mut self, new: &NewItem) -> Result<Number, Stop> {
         let open = std::mem::take(&mut self.plan.open);
         let number = self.plan.next_number;

@@ -1,30 +1,30 @@
-//! Whether two titles are the same thing in other words.
+//! Whether two titles name the same item in different words.
 //!
-//! Careful by design: a match that is missed costs a new number and a visible warning, a match that is
-//! wrong makes two things one in silence. So words may be added, left out, or bent (`docs`,
-//! `documentation`), but a word that is *exchanged* for another makes it another thing: "Test module
-//! alpha" is not "Test module beta".
+//! A missed match costs a new number and a warning. A wrong match merges two items unnoticed, which
+//! is worse. So the rule is strict: words may be added, left out or inflected (`docs`,
+//! `documentation`), but a word *replaced* by another means a different item: "Test module alpha"
+//! is not "Test module beta".
 
 use std::collections::BTreeMap;
 
-/// The least similarity at which two titles may be the same thing.
+/// The minimum similarity of two titles of the same item.
 pub(super) const THRESHOLD: f64 = 0.6;
 
-/// How similar two titles are, from 0 to 1; 0 also where a word was exchanged for another.
+/// The similarity of two titles, from 0 to 1; 0 if a word was replaced by another.
 pub(super) fn similarity(a: &str, b: &str) -> f64 {
     let (mut a, mut b) = (words(a), words(b));
     let all = a.len() + b.len();
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }
-    let same = take_pairs(&mut a, &mut b, |a, b| a == b) + take_pairs(&mut a, &mut b, is_bent);
+    let same = take_pairs(&mut a, &mut b, |a, b| a == b) + take_pairs(&mut a, &mut b, is_word_form);
     if !a.is_empty() && !b.is_empty() {
         return 0.0;
     }
     2.0 * same as f64 / all as f64
 }
 
-/// Takes matching words out of both lists and counts them.
+/// Removes matching words from both lists and returns how many there were.
 fn take_pairs(
     a: &mut Vec<String>,
     b: &mut Vec<String>,
@@ -41,37 +41,38 @@ fn take_pairs(
     before - a.len()
 }
 
-/// The words that carry meaning, in lower case. A title of nothing but small words keeps them.
+/// The words that carry meaning, in lower case. A title that has only stop words keeps them.
 fn words(text: &str) -> Vec<String> {
     let all: Vec<String> = text
         .split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let heavy: Vec<String> =
-        all.iter().filter(|word| !SMALL.contains(&word.as_str())).cloned().collect();
-    if heavy.is_empty() { all } else { heavy }
+    let content: Vec<String> =
+        all.iter().filter(|word| !STOP_WORDS.contains(&word.as_str())).cloned().collect();
+    if content.is_empty() { all } else { content }
 }
 
-/// Words that come and go when a sentence is reworded.
-const SMALL: [&str; 24] = [
+/// Stop words: often added or dropped when a sentence is reworded.
+const STOP_WORDS: [&str; 24] = [
     "a", "all", "an", "and", "any", "as", "at", "by", "each", "for", "from", "in", "into", "is",
     "it", "its", "of", "on", "our", "so", "the", "to", "up", "with",
 ];
 
-/// Whether one word is a form of the other. Numbers and names with numbers have no forms.
-fn is_bent(a: &str, b: &str) -> bool {
+/// Whether one word is a form of the other. Words with digits have no forms.
+fn is_word_form(a: &str, b: &str) -> bool {
     if [a, b].iter().any(|word| word.chars().any(char::is_numeric)) {
         return false;
     }
     let shared = a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
     let (short, long) =
         (a.chars().count().min(b.chars().count()), a.chars().count().max(b.chars().count()));
-    // `test`/`tests`, `doc`/`documentation`, `fix`/`fixing`: one continues the other.
+    // `test`/`tests`, `doc`/`documentation`, `fix`/`fixing`: one word is a prefix of the other, or
+    // nearly.
     if shared >= 3 && (shared == short || shared + 1 == short) {
         return true;
     }
-    // Scripts without spaces have one long "word"; there, pairs of letters are compared.
+    // Text without spaces is one long "word", so pairs of letters are compared.
     short >= 4 && long >= 6 && pairs_shared(a, b) >= 0.7
 }
 

@@ -1,13 +1,13 @@
-//! Rules about texts: not empty where one is needed, not too long, no NUL.
+//! Rules for texts: not empty where a text is required, not too long, no NUL.
 //!
-//! Everything else is stored as it was sent; making it safe to show is the views' work.
+//! Everything else is stored as sent; views make it safe to show.
 
 use super::{Draft, Stop};
 use crate::item::Mark;
 use crate::refusal::Broken;
 
 impl Draft<'_> {
-    /// A title as it may be stored.
+    /// Checks a title.
     pub(super) fn title(&mut self, text: &str) -> Result<String, Stop> {
         if text.trim().is_empty() {
             let entry = self.entry;
@@ -16,7 +16,7 @@ impl Draft<'_> {
         self.bounded("title", text, self.ctx.limits.title)
     }
 
-    /// An active form as it may be stored; a blank one is none.
+    /// Checks an active form; a blank one becomes `None`.
     pub(super) fn active_form(&mut self, text: Option<&str>) -> Result<Option<String>, Stop> {
         let most = self.ctx.limits.title;
         text.filter(|text| !text.trim().is_empty())
@@ -24,12 +24,12 @@ impl Draft<'_> {
             .transpose()
     }
 
-    /// Any longer text as it may be stored.
+    /// Checks any longer text.
     pub(super) fn text(&mut self, field: &'static str, text: &str) -> Result<String, Stop> {
         self.bounded(field, text, self.ctx.limits.text)
     }
 
-    /// The same for one that may be missing.
+    /// Checks a text that may be missing.
     pub(super) fn optional_text(
         &mut self,
         field: &'static str,
@@ -38,8 +38,8 @@ impl Draft<'_> {
         text.map(|text| self.text(field, text)).transpose()
     }
 
-    /// What was said of a result; a blank text says nothing.
-    pub(super) fn said(
+    /// Checks an outcome or a reason; a blank one becomes `None`.
+    pub(super) fn nonblank_text(
         &mut self,
         field: &'static str,
         text: Option<&str>,
@@ -49,7 +49,7 @@ impl Draft<'_> {
 
     fn bounded(&mut self, field: &'static str, text: &str, most: u32) -> Result<String, Stop> {
         let most_chars = usize::try_from(most).unwrap_or(usize::MAX);
-        // Bytes are never fewer than characters, so most texts are not counted.
+        // A text has at most as many characters as bytes, so most texts need not be counted.
         if text.len() > most_chars {
             let length = text.chars().count();
             if length > most_chars {

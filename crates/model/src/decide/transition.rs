@@ -1,4 +1,4 @@
-//! Which status may follow which, and what else a move between them changes.
+//! The status transitions, and what else each of them changes.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::actor::ActorKind;
 use crate::event::What;
 use crate::id::{Attempt, Number};
 use crate::item::{Claim, Evidence, Item, Level, Mark, Status, Verification};
-use crate::plan::Plan;
 use crate::refusal::{Broken, Tag, Warning};
+use crate::slice::Slice;
 
-/// By what act an item moves.
+/// The acts that change a status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// `start`, `next`.
@@ -21,16 +21,16 @@ pub enum Act {
     Complete,
     /// `skip`.
     Cancel,
-    /// `release`, abort, a lease that ran out.
+    /// `release`, abort, an expired lease.
     Release,
     /// `reopen`.
     Reopen,
-    /// A whole-list write, which may set anything.
+    /// A whole-list write, which may set any status.
     Replace,
 }
 
 impl Act {
-    /// All of them.
+    /// All acts.
     pub const ALL: [Self; 6] =
         [Self::Start, Self::Complete, Self::Cancel, Self::Release, Self::Reopen, Self::Replace];
 
@@ -52,7 +52,7 @@ impl Act {
     }
 }
 
-/// The statuses that some act leads to from `from`, short of a whole-list write.
+/// The statuses that an act other than a whole-list write can lead to from `from`.
 pub fn legal(from: Status) -> Vec<Status> {
     Status::ALL
         .into_iter()
@@ -66,42 +66,52 @@ impl Draft<'_> {
     pub(super) fn start(&mut self, number: Number) -> Step {
         self.expire();
         self.check_move(number, Act::Start, Status::InProgress)?;
-        self.check_turn(number)?;
+        self.check_in_progress_limit(number)?;
         self.check_unblocked(number, Status::InProgress)?;
         self.begin(number, What::Started);
         self.decision.picked = Some(number);
         Ok(())
     }
 
-    /// The worker's own item in progress, else the next ready one.
+    /// Picks the worker's own item in progress, otherwise starts the next ready item.
     pub(super) fn next(&mut self) -> Step {
+        let in_progress: Vec<Number> = self.plan.in_progress().map(|item| item.number).collect();
         self.expire();
         let own = self.plan.in_progress().find(|item| self.is_mine(item)).map(|it| it.number);
         if let (Some(number), None) = (own, self.max_in_progress()) {
             self.decision.picked = Some(number);
             return Ok(());
         }
-        let Some(number) = self.plan.next_ready().map(|item| item.number) else { return Ok(()) };
+        let next = if self.plan.is_whole {
+            self.plan.next_ready_of(self.plan.items.values())
+        } else {
+            // The item that the store found, or one whose claim has just lapsed. What could block
+            // another loaded item may not be loaded.
+            let numbers = in_progress.iter().chain(&self.plan.next);
+            self.plan.next_ready_of(numbers.filter_map(|number| self.plan.get(*number)))
+        };
+        let Some(number) = next.map(|item| item.number) else { return Ok(()) };
         self.start(number)
     }
 
     pub(super) fn complete(&mut self, number: Number, outcome: Option<&str>) -> Step {
         self.check_attempt(number)?;
-        self.complete_any(number, outcome)
+        self.complete_at_any_attempt(number, outcome)
     }
 
-    /// The same whatever the attempt: that is about the item that was named, not about its children.
-    fn complete_any(&mut self, number: Number, outcome: Option<&str>) -> Step {
+    /// Completes an item without checking the attempt, which belongs to the item that the caller
+    /// named and not to its sub-items.
+    fn complete_at_any_attempt(&mut self, number: Number, outcome: Option<&str>) -> Step {
         self.check_move(number, Act::Complete, Status::Completed)?;
         self.check_held(number)?;
-        let outcome = self.said("outcome", outcome)?;
+        let outcome = self.nonblank_text("outcome", outcome)?;
         self.check_completable(number)?;
         self.finish_item(number, What::Completed, Status::Completed, outcome);
         Ok(())
     }
 
-    /// Completes on the word of a person's own file. A missing check is kept beside it as a mark:
-    /// the person who ticked the box is not to be argued with, and everybody can see what it rests on.
+    /// Completes an item because a person ticked it in a file. A missing verification is marked,
+    /// not refused: the person has decided, and the mark shows on what basis.
     pub(super) fn tick(&mut self, number: Number, by: &str) -> Step {
         self.check_attempt(number)?;
         self.check_move(number, Act::Complete, Status::Completed)?;
@@ -123,7 +133,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Completes what is open under an item: children and dependencies first.
+    /// Completes the open items under an item, sub-items and dependencies first.
     pub(super) fn complete_children(&mut self, number: Number) -> Step {
         let mut under: BTreeMap<Number, Vec<Number>> = BTreeMap::new();
         for item in self.plan.items.values().filter(|item| !item.is_superseded()) {
@@ -137,8 +147,8 @@ impl Draft<'_> {
         }
         let is_open = |it: &Number| self.plan.get(*it).is_some_and(Item::is_open);
         let open: Vec<Option<Number>> = all.into_iter().skip(1).filter(is_open).map(Some).collect();
-        for child in self.settled_first(&open).into_iter().filter_map(|place| open[place]) {
-            self.complete_any(child, None)?;
+        for child in self.completion_order(&open).into_iter().filter_map(|place| open[place]) {
+            self.complete_at_any_attempt(child, None)?;
         }
         Ok(())
     }
@@ -146,7 +156,7 @@ impl Draft<'_> {
     pub(super) fn cancel(&mut self, number: Number, reason: Option<&str>) -> Step {
         self.check_move(number, Act::Cancel, Status::Cancelled)?;
         self.check_holder(number)?;
-        let reason = self.said("reason", reason)?;
+        let reason = self.nonblank_text("reason", reason)?;
         self.finish_item(number, What::Cancelled, Status::Cancelled, reason);
         self.decision.warnings.extend(self.plan.warn_cancelled(number));
         Ok(())
@@ -166,7 +176,7 @@ impl Draft<'_> {
         self.check_room_for(1)?;
         if start {
             self.expire();
-            self.check_turn(number)?;
+            self.check_in_progress_limit(number)?;
             self.check_unblocked(number, Status::InProgress)?;
             self.begin(number, What::Reopened);
             self.decision.picked = Some(number);
@@ -176,14 +186,14 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Moves an item by whichever act leads to a status.
+    /// Applies the act that leads to `to`.
     pub(super) fn set_status(&mut self, number: Number, to: Status) -> Step {
         use Status::{Cancelled, Completed, InProgress, Pending};
         self.expire();
         let Some(from) = self.plan.get(number).map(|item| item.status) else { return Ok(()) };
         match (from, to) {
             (Pending, Pending) | (Completed, Completed) | (Cancelled, Cancelled) => Ok(()),
-            // Somebody else's work is not taken over by saying what it is already.
+            // Setting "in progress" again does not take over another worker's item.
             (InProgress, InProgress) => self.check_holder(number),
             (Pending, InProgress) => self.start(number),
             (InProgress, Pending) => self.release(number),
@@ -213,21 +223,21 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Whether the transition table has this move.
+    /// Checks the transition table.
     pub(super) fn check_move(&mut self, number: Number, act: Act, to: Status) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         if act.targets(item.status).contains(&to) {
             return Ok(());
         }
-        // To somebody else it matters less that it is in progress than who has it.
+        // If another worker holds the item, say so; that it is in progress already follows from it.
         let held = (item.status == to).then(|| self.held_by_other(item)).flatten();
         let broken = held.unwrap_or_else(|| Broken::Illegal { to, legal: legal(item.status) });
         let stop = Stop::at(item, broken);
         self.breach(Mark::IllegalTransition, || stop)
     }
 
-    /// What must hold before an item may count as done: nothing that it depends on is open, no open
-    /// child, the evidence demanded.
+    /// Checks that an item may be completed: all dependencies are completed, no sub-item is open,
+    /// and the required evidence is there.
     pub(super) fn check_completable(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         let tag = Tag::from(item);
@@ -257,7 +267,7 @@ impl Draft<'_> {
         children.into_iter().filter(|child| child.is_open()).map(Tag::from).collect()
     }
 
-    /// Sets an item in progress for the worker, with a claim of its own.
+    /// Sets an item in progress with a new claim for the worker.
     pub(super) fn begin(&mut self, number: Number, what: What) {
         let now = self.ctx.now;
         let holder = self.ctx.holder.clone();
@@ -301,7 +311,7 @@ impl Draft<'_> {
         });
     }
 
-    /// Whether all that it depends on is completed. A person may say that it does not matter.
+    /// Checks that all dependencies are completed. A person may override this with `anyway`.
     pub(super) fn check_unblocked(&mut self, number: Number, to: Status) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         let by: Vec<Tag> = self.plan.blockers(item).map(Tag::from).collect();
@@ -318,8 +328,8 @@ impl Draft<'_> {
     }
 }
 
-impl Plan {
-    /// What whoever cancelled an item should know: what depends on it, and what is open under it.
+impl Slice {
+    /// Warnings after an item was cancelled: the open items that depend on it, and those under it.
     pub(crate) fn warn_cancelled(&self, number: Number) -> Vec<Warning> {
         let Some(item) = self.get(number) else { return Vec::new() };
         let tags = |of: &dyn Fn(&Item) -> bool| -> Vec<Tag> {
@@ -340,13 +350,13 @@ impl Plan {
 }
 
 impl Item {
-    /// Ends it.
+    /// Sets the item's final status.
     pub(crate) fn close(&mut self, status: Status, at: Timestamp) {
         self.status = status;
         self.completed_at = Some(at);
         self.claim = None;
         self.waiting_on = None;
-        // Somebody has settled what came of it.
+        // Closing the item answers what became of the interrupted run.
         if self.is_interrupted() {
             let mut metadata = self.metadata.take().unwrap_or_default();
             metadata.remove(Self::INTERRUPTED);
@@ -355,7 +365,7 @@ impl Item {
     }
 }
 
-/// What an earlier end left on an item that is open again. The journal keeps it.
+/// Clears the results of an earlier completion when the item is open again. The journal keeps them.
 fn clear_result(item: &mut Item) {
     item.completed_at = None;
     if !item.status.is_open() {

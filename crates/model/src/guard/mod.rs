@@ -1,10 +1,10 @@
-//! May this turn end? The governor, as a pure machine.
+//! The governor: decides whether a turn may end. A pure state machine.
 //!
-//! Two questions, kept apart. [`outlook`] looks at a plan and says of each item that is not settled
-//! whether it holds the turn or is excused. [`Turn::step`] knows nothing of plans: it counts refusals
-//! and progress against [`Bounds`], so that it ends for every behaviour of the agent. Its answer is
-//! data; who asked performs it (tells the model, or parks the items). It must never change a plan,
-//! run a check or word a message.
+//! It has two parts. [`outlook`] reads a plan and says of each unsettled item whether it holds the
+//! turn or is excused. [`Turn::step`] knows no plan: it counts refusals and progress against
+//! [`Bounds`], so that every turn ends at last, whatever the agent does. It returns a verdict, and
+//! the caller carries it out (tells the model, or parks the items). The governor never changes a
+//! plan, runs a check or writes a message.
 
 mod outlook;
 #[cfg(test)]
@@ -21,27 +21,27 @@ use crate::id::Number;
 
 pub use outlook::{Asking, Excuse, Scope, excuses, holding, outlook, owes_evidence};
 
-/// How an item that is not settled stands towards the end of the turn.
+/// Whether an unsettled item holds the turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It holds the turn.
+    /// The item holds the turn.
     Holds,
-    /// It is open, but not held against this worker.
+    /// The item is open but does not hold this worker's turn.
     Excused,
 }
 
-/// How often the gate may refuse per user prompt.
+/// How often the gate may refuse to end a turn, per user prompt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Bounds {
-    /// Most refusals in a row without progress.
+    /// Maximum of consecutive refusals without progress.
     pub without_progress: u32,
-    /// Most refusals in all.
+    /// Maximum of refusals in all.
     pub in_all: u32,
 }
 
 impl Bounds {
-    /// For sessions that nobody sits in front of.
+    /// For headless sessions.
     pub const FULL: Self = Self { without_progress: 3, in_all: 8 };
     /// For interactive sessions.
     pub const ONCE: Self = Self { without_progress: 1, in_all: 1 };
@@ -60,15 +60,15 @@ pub enum Gate {
 }
 
 impl Gate {
-    /// All of them.
+    /// All settings.
     pub const ALL: [Self; 3] = [Self::Off, Self::Once, Self::Full];
 
-    /// What holds where the user has not said: once in interactive sessions, full in headless ones.
+    /// The default: once in interactive sessions, full in headless ones.
     pub fn default_for(interactive: bool) -> Self {
         if interactive { Self::Once } else { Self::Full }
     }
 
-    /// How often it may refuse; `None` if never.
+    /// The limits of this setting; `None` if the gate is off.
     pub fn bounds(self) -> Option<Bounds> {
         match self {
             Self::Off => None,
@@ -87,7 +87,7 @@ impl Gate {
     }
 }
 
-/// A word that is no setting of the gate.
+/// A text that is no setting of the gate.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("unknown gate setting {0:?}: use off, once or full")]
 pub struct UnknownGate(pub String);
@@ -102,10 +102,10 @@ impl std::str::FromStr for Gate {
     }
 }
 
-/// What the governor is told.
+/// An input of the governor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// The user said something new: a fresh count.
+    /// The user sent a new prompt: counting starts again.
     Prompt,
     /// The user stopped the turn.
     UserStop,
@@ -113,50 +113,50 @@ pub enum Input {
     Stop(Wish),
 }
 
-/// An agent's wish to end its turn, with all that the answer depends on.
+/// An agent's request to end its turn, with everything that the verdict depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Wish {
-    /// The items that are not settled, as [`outlook`] gives them.
+    /// The unsettled items, from [`outlook`].
     pub items: BTreeMap<Number, Standing>,
-    /// How often the gate may refuse; `None` if it is off.
+    /// How often the gate may refuse; `None` if the gate is off.
     pub bounds: Option<Bounds>,
-    /// Why this stop is none that the gate looks at.
+    /// Why the gate lets this stop pass, if it does.
     pub pass: Option<Pass>,
-    /// Nothing is open, the goal above the list is not reached, and this has not been said yet of the
-    /// list as it stands.
+    /// No item is open, the goal is not reached, and the agent has not been told so at this
+    /// revision.
     pub aim: bool,
 }
 
-/// A stop that is never refused, whatever is open.
+/// A reason why a stop is never refused, whatever is open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pass {
-    /// The agent only plans.
+    /// The agent is in plan mode.
     PlanMode,
-    /// Its answer ends by asking the user.
+    /// The agent's answer ends with a question to the user.
     AsksUser,
-    /// Work goes on in the background, and its end will wake the agent.
+    /// Work continues in the background and will wake the agent when it ends.
     Background,
 }
 
-/// What the governor knows of one user prompt. A store keeps it between two stops.
+/// The governor's state during one user prompt. A store keeps it between two stops.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Turn {
-    /// Nothing was refused yet.
+    /// No stop was refused yet.
     #[default]
     Fresh,
     /// The gate has refused at least once.
     Refused(Count),
-    /// The user stopped it: nothing is refused until the next prompt.
+    /// The user stopped the turn: nothing is refused until the next prompt.
     Stopped,
 }
 
-/// The count of refusals and progress.
+/// Counts of refusals and progress.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Count {
-    /// What was open when the gate first refused and has not been credited as progress since, with
-    /// its standing at that time, or since it was let go. It only ever shrinks: that is why churn
-    /// cannot count.
+    /// The items that were open at the first refusal and have not counted as progress since, with
+    /// their standing at that time or when they were parked. Items are only removed, so closing and
+    /// adding items in turns cannot count as progress again and again.
     pub first: BTreeMap<Number, Standing>,
     /// Refusals since the last progress.
     pub stalled: u32,
@@ -164,29 +164,29 @@ pub struct Count {
     pub refusals: u32,
 }
 
-/// What becomes of the wish to stop.
+/// The governor's verdict.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// There was no such wish.
+    /// The input was no request to stop.
     Noted,
-    /// The turn may end, and nothing else follows.
+    /// The turn may end.
     End(Ending),
-    /// Not yet: these items hold it, or, if there are none, the goal.
+    /// The turn may not end yet: these items hold it or, if there are none, the goal.
     Refuse {
-        /// What holds it.
+        /// The items that hold the turn.
         open: Vec<Number>,
-        /// Which refusal of this prompt it is, from 1.
+        /// The number of this refusal within the prompt, from 1.
         refusal: u32,
     },
-    /// The turn may end although these items hold it, because refusing has not helped. They are to
-    /// be parked.
+    /// The turn may end although these items hold it, because refusals have not helped. The caller
+    /// parks them.
     LetGo {
-        /// What to park.
+        /// The items to park.
         park: Vec<Number>,
     },
 }
 
-/// Why a turn may end without more ado.
+/// Why a turn may end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// Nothing holds it.
@@ -195,12 +195,12 @@ pub enum Ending {
     UserStopped,
     /// The gate is off.
     GateOff,
-    /// The stop is none that the gate looks at.
+    /// The gate lets this stop pass.
     Passed(Pass),
 }
 
 impl Verdict {
-    /// What this does to the plan: the items of a turn that was let go are parked.
+    /// The operation that carries out the verdict: parking the items of a turn that is let go.
     pub fn op(&self) -> Option<Op> {
         match self {
             Self::LetGo { park } => Some(Op::Park(park.clone())),
@@ -218,7 +218,7 @@ impl Verdict {
 }
 
 impl Turn {
-    /// The only way a turn moves.
+    /// Handles one input.
     pub fn step(self, input: Input) -> (Self, Verdict) {
         match (self, input) {
             (Self::Fresh | Self::Refused(_) | Self::Stopped, Input::Prompt) => {
@@ -237,7 +237,7 @@ impl Turn {
 }
 
 impl Wish {
-    /// `turn` is the state as it was; it stays so unless something is counted.
+    /// `turn` is the previous state. It is returned unchanged unless something is counted.
     fn judge(self, turn: Turn, count: Option<Count>) -> (Turn, Verdict) {
         let held = self.items.iter().filter(|(_, standing)| **standing == Standing::Holds);
         let open: Vec<Number> = held.map(|(number, _)| *number).collect();
@@ -254,7 +254,7 @@ impl Wish {
             count.unwrap_or_else(|| Count { first: self.items.clone(), ..Count::default() });
         count.credit(&self.items);
         if count.stalled >= bounds.without_progress || count.refusals >= bounds.in_all {
-            // A goal is nothing that could be parked.
+            // Only items can be parked, not the goal.
             let verdict = if open.is_empty() {
                 Verdict::End(Ending::NothingHolds)
             } else {
@@ -271,8 +271,8 @@ impl Wish {
 }
 
 impl Count {
-    /// Progress: an item that was open at the first refusal stands better than it did then. It is
-    /// struck out, so it counts once, whatever becomes of it afterwards.
+    /// Counts progress: an item from the first refusal stands better than it did then. The item is
+    /// removed, so that it counts only once, whatever happens to it later.
     fn credit(&mut self, now: &BTreeMap<Number, Standing>) {
         let before = self.first.len();
         self.first.retain(|number, then| now.get(number).is_some_and(|now| now <= then));
@@ -281,8 +281,8 @@ impl Count {
         }
     }
 
-    /// What is let go is parked, and so excused from now on. That is our doing, and no progress of the
-    /// agent's: only what it settles of that still counts.
+    /// Records that items were parked and so are excused from now on. The governor did that, so it
+    /// is no progress of the agent; closing such an item later still is.
     fn excuse(&mut self, parked: &[Number]) {
         for number in parked {
             if let Some(then) = self.first.get_mut(number) {

@@ -1,6 +1,6 @@
 //! Which items hold a turn, and what excuses the others.
 //!
-//! Looks at a whole plan, in time linear in its items and links. It decides nothing about refusals.
+//! Reads a whole plan, in time linear in its items and links. Refusals are decided elsewhere.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,57 +12,59 @@ use crate::actor::Process;
 use crate::id::Number;
 use crate::item::{Claim, Item, Level, Mark, Status, Verification};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
-/// Who asks whether its turn may end.
+/// The worker whose turn wants to end.
 #[derive(Clone, Copy, Debug)]
 pub struct Asking<'a> {
-    /// The worker's name, as its claims have it.
+    /// The worker's name, as in its claims.
     pub worker: &'a str,
-    /// The time: a lease that is over excuses nobody.
+    /// The current time: an expired lease excuses nobody.
     pub now: Timestamp,
-    /// Processes known to have ended: their claims excuse nobody.
+    /// Processes that have ended: their claims excuse nobody.
     pub gone: &'a [Process],
-    /// What it answers for.
+    /// The items that the worker is responsible for.
     pub scope: &'a Scope,
 }
 
-/// What a worker answers for.
+/// The items that a worker is responsible for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Scope {
     /// The whole list.
     #[default]
     All,
-    /// A sub-agent: the items that it made or claimed at some time, which the journal knows, and
-    /// those that it holds now.
+    /// For a sub-agent: the items that it ever added or claimed according to the journal, and those
+    /// that it holds now.
     Own(BTreeSet<Number>),
 }
 
-/// Why an item that is not settled is not held against the worker.
+/// Why an unsettled item does not hold the worker's turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Excuse {
-    /// Not made or claimed by this sub-agent.
+    /// This sub-agent did not add or claim it.
     NotYours,
-    /// It waits for a person or an event, or is done and waits for a person's approval.
+    /// It waits for a person or an event, or it is done and needs a person's approval.
     Waits,
     /// Another worker holds it.
     HeldByOther,
     /// An earlier turn was let go with it, and nobody has changed it since.
     Parked,
-    /// It is blocked by a chain that ends in one of the above.
+    /// It is blocked by a chain of dependencies that ends in an excused item.
     Blocked,
-    /// An item under it is excused, so it cannot be completed either.
+    /// A sub-item is excused, so this item cannot be completed either.
     ChildExcused,
 }
 
-/// Whether an item counts as completed, but lacks evidence that the engine could get.
+/// Whether a completed item lacks evidence that Punchlist could get itself.
 ///
-/// Stale evidence was there once and is for `verify` to renew; a missing approval is a person's.
-pub fn owes_evidence(plan: &Plan, item: &Item) -> bool {
+/// Stale evidence does not count as lacking: `verify` renews it. Nor does a missing approval: only
+/// a person can give it.
+pub fn owes_evidence(plan: &Slice, item: &Item) -> bool {
     unproven(plan, item) && !awaits_approval(plan, item)
 }
 
-/// Whether an item is neither open nor done: completed, and the evidence for it is missing.
-fn unproven(plan: &Plan, item: &Item) -> bool {
+/// Whether a completed item lacks its evidence.
+fn unproven(plan: &Slice, item: &Item) -> bool {
     item.status == Status::Completed
         && !item.is_superseded()
         && match plan.verification(item, false) {
@@ -71,12 +73,12 @@ fn unproven(plan: &Plan, item: &Item) -> bool {
         }
 }
 
-fn awaits_approval(plan: &Plan, item: &Item) -> bool {
+fn awaits_approval(plan: &Slice, item: &Item) -> bool {
     plan.demanded(item) == Some(Level::Approved)
         && plan.verification(item, false) == Verification::Required
 }
 
-fn waits(plan: &Plan, item: &Item) -> bool {
+fn waits(plan: &Slice, item: &Item) -> bool {
     if item.is_open() { item.waiting_on.is_some() } else { awaits_approval(plan, item) }
 }
 
@@ -87,8 +89,8 @@ pub fn holding(plan: &Plan, asking: &Asking<'_>) -> Vec<Number> {
     items.filter(|number| outlook.get(number) == Some(&Standing::Holds)).collect()
 }
 
-/// How every item stands that is open or lacks evidence. What a sub-agent does not answer for is
-/// left out: it neither holds its turn nor is its progress.
+/// The standing of every item that is open or lacks evidence. Items that a sub-agent is not
+/// responsible for are left out: they neither hold its turn nor count as its progress.
 pub fn outlook(plan: &Plan, asking: &Asking<'_>) -> BTreeMap<Number, Standing> {
     let excuses = excuses(plan, asking);
     unsettled(plan)
@@ -100,7 +102,7 @@ pub fn outlook(plan: &Plan, asking: &Asking<'_>) -> BTreeMap<Number, Standing> {
         .collect()
 }
 
-/// What excuses each item that is not settled and does not hold the turn.
+/// The excuse of each unsettled item that does not hold the turn.
 pub fn excuses(plan: &Plan, asking: &Asking<'_>) -> BTreeMap<Number, Excuse> {
     let mut excuses: BTreeMap<Number, Excuse> = unsettled(plan)
         .filter_map(|item| Some((item.number, asking.excuse(plan, item)?)))
@@ -111,7 +113,8 @@ pub fn excuses(plan: &Plan, asking: &Asking<'_>) -> BTreeMap<Number, Excuse> {
             dependants.entry(*on).or_default().push(item);
         }
     }
-    // From each excused item outwards. Whatever lies on a circle that no excuse reaches holds.
+    // Spreads the excuses along dependencies and parents. An item in a cycle that no excuse reaches
+    // holds the turn.
     let mut reached: Vec<Number> = excuses.keys().copied().collect();
     while let Some(number) = reached.pop() {
         let Some(item) = plan.get(number).filter(|item| item.is_open()) else { continue };
@@ -133,13 +136,14 @@ fn unsettled(plan: &Plan) -> impl Iterator<Item = &Item> {
     plan.items.values().filter(|item| item.is_open() || unproven(plan, item))
 }
 
-/// A cancelled dependency will never be completed: what depends on it needs a decision.
+/// Whether a dependency was cancelled. It will never be completed, so somebody must decide what to
+/// do.
 fn needs_decision(plan: &Plan, item: &Item) -> bool {
     plan.blockers(item).any(|on| on.status == Status::Cancelled)
 }
 
 impl Asking<'_> {
-    /// What excuses an item by itself.
+    /// The excuse that an item has by itself, not through other items.
     fn excuse(&self, plan: &Plan, item: &Item) -> Option<Excuse> {
         let claim = item.claim.as_ref();
         if !self.answers_for(item) {
@@ -165,8 +169,8 @@ impl Asking<'_> {
         }
     }
 
-    /// Whether a name is the worker's own or that of a sub-agent of its: those are called `name/sub`,
-    /// and whoever they work for answers for what they leave behind.
+    /// Whether a name is the worker's own or that of one of its sub-agents (`name/sub`). A worker
+    /// is responsible for what its sub-agents leave open.
     fn is_own(&self, name: &str) -> bool {
         name.strip_prefix(self.worker).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }

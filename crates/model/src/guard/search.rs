@@ -1,9 +1,9 @@
 //! Exhaustive search of the governor: every behaviour of an agent over small plans.
 //!
-//! The agent's moves are real changes, decided by [`decide`] and applied by `evolve`. First all plans
-//! are found that moves and parking can lead to; then the product of plans and turns is walked, with
-//! a stop, a user's stop and a new prompt possible in every state. A referee that shares no code with
-//! the governor keeps its own books and holds every verdict against them.
+//! The agent's moves are real changes, decided by [`decide`] and applied by `evolve`. The search
+//! first finds all plans that moves and parking can lead to. Then it visits every combination of
+//! plan and turn, with a stop, a user's stop and a new prompt in each state. A referee, which
+//! shares no code with the governor, keeps its own counts and checks every verdict.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -43,13 +43,13 @@ fn changed(plan: &Plan, ops: &[Op], worker: &str, mode: Mode) -> Option<Plan> {
     Some(plan)
 }
 
-/// A small plan to begin with, and how much of the agent's repertoire is tried on it.
+/// A small plan to begin with, and which moves the agent may make.
 struct Case {
     name: &'static str,
     plan: Plan,
     /// How many items the agent may add.
     adds: u32,
-    /// Whether it may take items off the list.
+    /// Whether the agent may take items off the list.
     may_drop: bool,
     mode: Mode,
     bounds: Bounds,
@@ -108,7 +108,7 @@ fn cases() -> Vec<Case> {
     ]
 }
 
-/// Everything that an agent may do to a plan between two stops: one step of it.
+/// Every single move that an agent may make between two stops.
 fn moves(case: &Case, plan: &Plan) -> Vec<Op> {
     let mut ops = Vec::new();
     for item in plan.listed() {
@@ -135,11 +135,12 @@ fn moves(case: &Case, plan: &Plan) -> Vec<Op> {
     ops
 }
 
-/// What of an item matters to anybody here. Attempts and times only grow.
-type Seen = (Number, Status, bool, bool, bool, bool, Option<String>);
+/// The fields of an item that matter for the search. Attempts and times are left out: they only
+/// grow.
+type ItemState = (Number, Status, bool, bool, bool, bool, Option<String>);
 
-fn key(plan: &Plan) -> Vec<Seen> {
-    let seen = |item: &Item| {
+fn key(plan: &Plan) -> Vec<ItemState> {
+    let state = |item: &Item| {
         (
             item.number,
             item.status,
@@ -150,11 +151,11 @@ fn key(plan: &Plan) -> Vec<Seen> {
             item.claim.as_ref().map(|claim| claim.holder.name.clone()),
         )
     };
-    plan.items.values().map(seen).collect()
+    plan.items.values().map(state).collect()
 }
 
-/// The referee's rule for what holds: straight from the sentence, by recursion. The plans of this
-/// search have no circles.
+/// The referee's rule for excused items, written as a plain recursion. The plans of this search
+/// have no cycles.
 fn is_excused(plan: &Plan, item: &Item) -> bool {
     let others = item.claim.as_ref().is_some_and(|claim| claim.holder.name != ME);
     if item.marks.contains(&Mark::Parked) {
@@ -178,7 +179,7 @@ fn is_excused(plan: &Plan, item: &Item) -> bool {
         || children.any(|child| child.is_open() && is_excused(plan, child))
 }
 
-/// Whether an item is neither settled nor off the list.
+/// Whether an item is on the list and unsettled.
 fn is_due(plan: &Plan, item: &Item) -> bool {
     let unproven = item.status == Status::Completed
         && plan.rules.demand.is_some()
@@ -186,7 +187,7 @@ fn is_due(plan: &Plan, item: &Item) -> bool {
     !item.is_superseded() && (item.status.is_open() || unproven)
 }
 
-/// What the referee sees in a plan: for each item 0 (holds), 1 (excused) or 2 (settled).
+/// The rank of each item for the referee: 0 (holds), 1 (excused) or 2 (settled).
 fn look(plan: &Plan) -> BTreeMap<Number, u8> {
     let rank = |item: &Item| match (is_due(plan, item), is_excused(plan, item)) {
         (true, false) => 0,
@@ -196,11 +197,11 @@ fn look(plan: &Plan) -> BTreeMap<Number, u8> {
     plan.items.values().map(|item| (item.number, rank(item))).collect()
 }
 
-/// Every plan that can come about, and how.
+/// Every reachable plan, and the moves between them.
 struct Plans {
     plans: Vec<Plan>,
     next: Vec<Vec<usize>>,
-    ids: HashMap<Vec<Seen>, usize>,
+    ids: HashMap<Vec<ItemState>, usize>,
     looks: Vec<BTreeMap<Number, u8>>,
     outlooks: Vec<BTreeMap<Number, Standing>>,
     parked: HashMap<usize, usize>,
@@ -249,7 +250,7 @@ impl Plans {
         id
     }
 
-    /// The plan after a turn was let go with it.
+    /// The plan after its holding items were parked.
     fn park(&mut self, at: usize) -> usize {
         if let Some(parked) = self.parked.get(&at) {
             return *parked;
@@ -266,10 +267,11 @@ impl Plans {
     }
 }
 
-/// The referee's own books of one prompt.
+/// The referee's counts for one prompt.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
-struct Books {
-    /// What was open at the first refusal and has not been credited, with its rank then.
+struct RefereeCount {
+    /// The items that were open at the first refusal and have not counted as progress, with their
+    /// rank then.
     first: Option<BTreeMap<Number, u8>>,
     stalled: u32,
     refusals: u32,
@@ -284,16 +286,16 @@ struct Tally {
     longest_stall: u32,
 }
 
-/// Numbers for the states of a prompt, so that the walk compares numbers and not maps.
+/// Numbers for the states of a prompt, so that the search compares numbers instead of maps.
 #[derive(Default)]
 struct Prompts {
-    all: Vec<(Turn, Books)>,
-    ids: HashMap<(Turn, Books), usize>,
+    all: Vec<(Turn, RefereeCount)>,
+    ids: HashMap<(Turn, RefereeCount), usize>,
 }
 
 impl Prompts {
-    fn id(&mut self, turn: Turn, books: Books) -> usize {
-        let state = (turn, books);
+    fn id(&mut self, turn: Turn, referee: RefereeCount) -> usize {
+        let state = (turn, referee);
         if let Some(id) = self.ids.get(&state) {
             return *id;
         }
@@ -303,40 +305,40 @@ impl Prompts {
     }
 }
 
-/// Walks every reachable state of one case.
+/// Visits every reachable state of one case.
 fn search(case: &Case) -> Tally {
     let mut plans = Plans::of(case);
     let mut prompts = Prompts::default();
     let mut tally = Tally::default();
-    let fresh = prompts.id(Turn::Fresh, Books::default());
+    let fresh = prompts.id(Turn::Fresh, RefereeCount::default());
     let mut seen = HashSet::from([(0, fresh)]);
     let mut waiting = vec![(0, fresh)];
     while let Some((at, prompt)) = waiting.pop() {
         tally.states += 1;
-        let (turn, books) = prompts.all[prompt].clone();
-        // Do anything, one step of it.
+        let (turn, referee) = prompts.all[prompt].clone();
+        // The agent makes a move.
         let mut next: Vec<_> = plans.next[at].iter().map(|to| (*to, prompt)).collect();
-        // The user says something, or stops the turn.
+        // The user sends a prompt or stops the turn.
         let (prompted, _) = turn.clone().step(Input::Prompt);
-        next.push((at, prompts.id(prompted, Books::default())));
+        next.push((at, prompts.id(prompted, RefereeCount::default())));
         let (stopped, verdict) = turn.clone().step(Input::UserStop);
         assert!(verdict.ends(), "the user's stop always wins");
-        next.push((at, prompts.id(stopped, Books::default())));
-        // Want to stop.
-        let (to, turn, books) = stop(case, &mut plans, &mut tally, (at, turn, books));
-        next.push((to, prompts.id(turn, books)));
+        next.push((at, prompts.id(stopped, RefereeCount::default())));
+        // The agent wants to stop.
+        let (to, turn, referee) = stop(case, &mut plans, &mut tally, (at, turn, referee));
+        next.push((to, prompts.id(turn, referee)));
         waiting.extend(next.into_iter().filter(|state| seen.insert(*state)));
     }
     tally
 }
 
-/// One stop, judged by the governor and by the referee.
+/// One stop: the governor decides, and the referee checks the verdict.
 fn stop(
     case: &Case,
     plans: &mut Plans,
     tally: &mut Tally,
-    (at, turn, mut books): (usize, Turn, Books),
-) -> (usize, Turn, Books) {
+    (at, turn, mut referee): (usize, Turn, RefereeCount),
+) -> (usize, Turn, RefereeCount) {
     let wish = |at: usize, plans: &Plans| {
         let items = plans.outlooks[at].clone();
         Input::Stop(Wish { items, bounds: Some(case.bounds), pass: None, aim: false })
@@ -345,47 +347,48 @@ fn stop(
     let (turn, verdict) = turn.step(wish(at, plans));
     if by_user {
         assert_eq!(verdict, Verdict::End(Ending::UserStopped));
-        return (at, turn, books);
+        return (at, turn, referee);
     }
     let ranks = plans.looks[at].clone();
     let held: Vec<Number> =
         ranks.iter().filter(|(_, rank)| **rank == 0).map(|(number, _)| *number).collect();
     if held.is_empty() {
         assert_eq!(verdict, Verdict::End(Ending::NothingHolds), "{}", case.name);
-        return (at, turn, books);
+        return (at, turn, referee);
     }
-    let first = books.first.get_or_insert_with(|| {
+    let first = referee.first.get_or_insert_with(|| {
         ranks.iter().filter(|(_, rank)| **rank < 2).map(|(n, rank)| (*n, *rank)).collect()
     });
     let credited: Vec<Number> =
         first.iter().filter(|(n, then)| ranks[n] > **then).map(|(n, _)| *n).collect();
     if !credited.is_empty() {
-        books.stalled = 0;
+        referee.stalled = 0;
         first.retain(|number, _| !credited.contains(number));
     }
-    let left = books.stalled < case.bounds.without_progress && books.refusals < case.bounds.in_all;
+    let left =
+        referee.stalled < case.bounds.without_progress && referee.refusals < case.bounds.in_all;
     match verdict {
         Verdict::Refuse { open, refusal } => {
             assert!(left, "{}: refused although the bound was reached", case.name);
             assert_eq!(open, held, "{}", case.name);
-            books.stalled += 1;
-            books.refusals += 1;
-            assert_eq!(refusal, books.refusals);
+            referee.stalled += 1;
+            referee.refusals += 1;
+            assert_eq!(refusal, referee.refusals);
             tally.refusals += 1;
-            tally.most = tally.most.max(books.refusals);
-            tally.longest_stall = tally.longest_stall.max(books.stalled);
-            (at, turn, books)
+            tally.most = tally.most.max(referee.refusals);
+            tally.longest_stall = tally.longest_stall.max(referee.stalled);
+            (at, turn, referee)
         }
         Verdict::LetGo { park } => {
             assert!(!left, "{}: let go of {held:?} with refusals left", case.name);
             assert_eq!(park, held, "{}", case.name);
             tally.let_go += 1;
-            // That they are excused now is the gate's doing, and earns the agent nothing.
+            // The gate excused these items by parking them; that is no progress of the agent.
             first.iter_mut().filter(|(n, _)| park.contains(n)).for_each(|(_, then)| *then = 1);
             let parked = plans.park(at);
             let (_, again) = Turn::Fresh.step(wish(parked, plans));
             assert_eq!(again, Verdict::End(Ending::NothingHolds), "parked items hold no stop");
-            (parked, turn, books)
+            (parked, turn, referee)
         }
         Verdict::Noted | Verdict::End(_) => {
             panic!("{}: {verdict:?} with {held:?} open and not excused", case.name)

@@ -1,4 +1,4 @@
-//! What holds a turn, case by case, and the governor's whole table.
+//! Tests: what holds a turn, and the governor's complete transition table.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ fn process(pid: u32) -> Process {
     }
 }
 
-/// Edits a plan of `n` items, then tells what holds the turn of `me` and what excuses the rest.
+/// Edits a plan of `n` items, then checks what holds the turn of `me` and what excuses the rest.
 fn check(n: u32, edit: impl FnOnce(&mut Plan), holds: &[u32], excused: &[(u32, Excuse)]) {
     check_scope(&Scope::All, n, edit, holds, excused);
 }
@@ -336,7 +336,7 @@ fn wish(open: &str, gate: Gate, pass: Option<Pass>) -> Input {
     Input::Stop(Wish { items: items(open), bounds: gate.bounds(), pass, aim: false })
 }
 
-/// The same with a goal that is not reached.
+/// A stop with a goal that is not reached.
 fn aims(open: &str, gate: Gate, pass: Option<Pass>) -> Input {
     Input::Stop(Wish { items: items(open), bounds: gate.bounds(), pass, aim: true })
 }
@@ -438,7 +438,7 @@ fn a_goal_that_is_never_reached_holds_no_turn_beyond_the_bounds() {
             count += 1;
         }
     }
-    // Whatever is settled in between.
+    // This holds whatever the agent completes in between.
     let mut turn = Turn::Fresh;
     let refused = (0..100).filter(|n| {
         let open = if n % 2 == 0 { "1 2 3 4 5 6 7 8 9".split_at(2 * (n / 2).min(8)).1 } else { "" };
@@ -449,7 +449,7 @@ fn a_goal_that_is_never_reached_holds_no_turn_beyond_the_bounds() {
     assert!(refused.count() <= 8);
 }
 
-/// Stops again and again with the open items of each step, and counts the refusals.
+/// Stops repeatedly, with the open items of each step, and counts the refusals.
 fn refusals(gate: Gate, stops: &[&str]) -> usize {
     let mut turn = Turn::Fresh;
     let mut count = 0;
@@ -480,7 +480,7 @@ fn interactive_sessions_are_refused_once() {
 
 #[test]
 fn reopening_and_completing_again_counts_once() {
-    // Refused with both, then 1 is completed (progress), reopened, completed, and so on.
+    // Refused with both open; then item 1 is completed (progress), reopened, completed, and so on.
     assert_eq!(refusals(Gate::Full, &["1 2", "2", "1 2", "2", "1 2", "2", "1 2"]), 4);
 }
 
@@ -489,15 +489,15 @@ fn adding_and_completing_trivia_never_counts() {
     assert_eq!(refusals(Gate::Full, &["1", "1 2", "1 3", "1 4", "1 5", "1 6"]), 3);
 }
 
-/// Let go with 1, it is parked; woken within the same prompt, the agent adds 2 and never touches 1.
+/// Item 1 is parked; woken within the same prompt, the agent adds item 2 and never touches item 1.
 #[test]
 fn what_is_parked_is_no_progress_of_the_agents() {
     let stops = ["1", "1", "1", "1", "1w 2", "1w 2w 3", "1w 2w 3w 4"];
     assert_eq!(refusals(Gate::Full, &stops), 3);
     assert_eq!(refusals(Gate::Once, &stops), 1);
-    // Settling it afterwards is progress.
+    // Completing a parked item afterwards is progress.
     assert_eq!(refusals(Gate::Full, &["1", "1", "1", "1", "1w 2", "2w 3", "2w 3"]), 5);
-    // What the agent itself puts to wait is, too, before it is let go.
+    // An item that the agent itself makes wait, before it is let go, is progress too.
     assert_eq!(refusals(Gate::Full, &["1 2", "1 2", "1 2", "1w 2", "1w 2", "1w 2", "1w 2"]), 6);
 }
 

@@ -1,4 +1,5 @@
-//! What reminders cost and whether they helped: counts, and as much of the last hour as caps need.
+//! Counts what reminders cost and whether they helped, and keeps the times of the last hour for the
+//! limit.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +8,40 @@ use serde::{Deserialize, Serialize};
 
 use super::Kind;
 
-/// What a text costs, in tokens: a quarter of its bytes, rounded up.
+/// The estimated tokens of a text: a quarter of its bytes, rounded up.
 pub fn tokens(text: &str) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX).div_ceil(4)
 }
 
-/// What all reminders of one kind came to.
+/// The counts of one kind of reminder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Tally {
     /// How many were given.
     pub given: u64,
-    /// What they cost.
+    /// How many tokens they cost.
     pub tokens: u64,
-    /// After how many the next turn did what they ask for: wrote the list, or took over what was
-    /// offered.
+    /// How many were followed: the agent wrote its list, or took over what was offered.
     pub acted: u64,
-    /// After how many it did not.
+    /// How many were not followed.
     pub ignored: u64,
 }
 
-/// The books of one conversation. Their size does not grow with time.
+/// The counts of one conversation. Their size does not grow with time.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
-    /// By kind.
+    /// The counts by kind.
     pub kinds: BTreeMap<Kind, Tally>,
-    /// When reminders under the policy were given, as far back as an hour.
+    /// The reminders under the policy within the last hour.
     recent: Vec<(Kind, Timestamp)>,
-    /// How many were given that are yet to be judged.
+    /// Reminders that are not judged yet: followed or ignored.
     pending: BTreeMap<Kind, u64>,
-    /// The turn that those are held against has begun.
+    /// Whether the turn that decides about the pending reminders has begun.
     heard: bool,
 }
 
 impl Ledger {
-    /// All kinds together.
+    /// The counts of all kinds together.
     pub fn total(&self) -> Tally {
         self.kinds.values().fold(Tally::default(), |sum, it| Tally {
             given: sum.given.saturating_add(it.given),
@@ -57,8 +57,9 @@ impl Ledger {
         u32::try_from(given.count()).unwrap_or(u32::MAX)
     }
 
-    /// `judged`: it asks for something, so it counts against the cap and is held against what the
-    /// next turn does. One that has to be said again has not helped so far.
+    /// Counts a reminder. `judged`: the reminder asks for something, so it counts against the limit
+    /// and is judged by what the agent does next. An earlier reminder of the same kind that is
+    /// still pending was ignored.
     pub(super) fn gave(&mut self, kind: Kind, tokens: u64, now: Timestamp, judged: bool) {
         let tally = self.kinds.entry(kind).or_default();
         tally.given = tally.given.saturating_add(1);
@@ -66,7 +67,8 @@ impl Ledger {
         if judged {
             self.recent.retain(|(_, at)| is_recent(*at, now));
             self.recent.push((kind, now));
-            // It may be said along with the turn's beginning, which holds for this one too.
+            // `ignored` may clear `heard`. A reminder at the start of a turn is judged by that same
+            // turn.
             let heard = self.heard;
             self.ignored(|it| it == kind);
             self.pending.insert(kind, 1);
@@ -74,21 +76,21 @@ impl Ledger {
         }
     }
 
-    /// Whether something that was said is yet to be judged.
+    /// Whether a reminder is not judged yet.
     pub(super) fn awaits(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// A turn of the agent begins: what was said in the one before, if that never ended, and was not
-    /// acted on in it, was ignored. `said`: something is said along with it.
-    pub(super) fn begins(&mut self, said: bool) {
+    /// A turn of the agent begins. Pending reminders of the previous turn, which never reported its
+    /// end, were ignored. `with_reminder`: a reminder is given together with this prompt.
+    pub(super) fn turn_begins(&mut self, with_reminder: bool) {
         if self.heard {
             self.ignored(|_| true);
         }
-        self.heard = said || self.awaits();
+        self.heard = with_reminder || self.awaits();
     }
 
-    /// What these kinds ask for was done: what was said before helped.
+    /// The agent did what these kinds ask for: their pending reminders were followed.
     pub(super) fn acted(&mut self, which: impl Fn(Kind) -> bool) {
         for (kind, given) in self.judged(which) {
             let tally = self.kinds.entry(kind).or_default();
@@ -96,7 +98,8 @@ impl Ledger {
         }
     }
 
-    /// The turn that these kinds are held against is over, and what they ask for was not done.
+    /// The turn is over and the agent did not do what these kinds ask for: their pending reminders
+    /// were ignored.
     pub(super) fn ignored(&mut self, which: impl Fn(Kind) -> bool) {
         for (kind, given) in self.judged(which) {
             let tally = self.kinds.entry(kind).or_default();
@@ -113,7 +116,7 @@ impl Ledger {
     }
 }
 
-/// A time that seems to lie ahead is recent: a clock that was set back must not lift a cap.
+/// A time in the future counts as recent: a clock that was set back must not lift the limit.
 fn is_recent(at: Timestamp, now: Timestamp) -> bool {
     now.duration_since(at) < SignedDuration::from_hours(1)
 }

@@ -1,9 +1,9 @@
-//! When to remind an agent of its list, and what that cost: a pure policy with a ledger.
+//! When to remind an agent of its list: a pure policy that counts costs.
 //!
-//! A reminder costs tokens and turns. So it is given on drift (work went on, the list did not), never
-//! right after a write, within a cap per hour, and what came of it is counted. This module decides
-//! *that* something is said and what it is about; the words are made elsewhere, and whoever says
-//! them reports the bytes back with [`Watch::gave`].
+//! A reminder costs tokens and turns. So it is given only on drift (the agent worked but did not
+//! update the list), never right after a write, and within a limit per hour. This module decides
+//! *that* a reminder is given and what it is about. Another module writes the text, and its sender
+//! reports the text with [`Watch::gave`].
 
 mod ledger;
 #[cfg(test)]
@@ -18,24 +18,24 @@ use crate::id::Number;
 
 pub use ledger::{Ledger, Tally, tokens};
 
-/// What kind of reminder.
+/// The kinds of reminders.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// One line at the start of a conversation that has a todo tool.
+    /// One line at the start of a conversation that has a to-do tool.
     Initial,
-    /// The list was left alone while work went on.
+    /// The agent worked but did not update its list.
     Nag,
-    /// The list as it stands, after a change. Part of a dialect, so not under the policy.
+    /// The current list, after a change. It is part of a dialect, so the policy does not apply.
     AfterChange,
-    /// The session's own open list, put back after its context was lost.
+    /// The session's own open list, repeated after the agent lost its context.
     Boundary,
-    /// Open items of sessions that ended, as a count.
+    /// How many items are open from sessions that ended.
     Offer,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] =
         [Self::Initial, Self::Nag, Self::AfterChange, Self::Boundary, Self::Offer];
 
@@ -57,8 +57,8 @@ impl Kind {
         }
     }
 
-    /// Whether the agent's next model turn shall do what it asks for. What is said where a conversation
-    /// begins is for the whole turn that follows, up to the agent's stop.
+    /// Whether the agent's next model turn should follow it. Other reminders may be followed until
+    /// the agent stops.
     fn is_urgent(self) -> bool {
         match self {
             Self::Nag => true,
@@ -66,7 +66,7 @@ impl Kind {
         }
     }
 
-    /// Whether it asks for the list to be written. An offer asks for what others left to be taken over.
+    /// Whether it asks the agent to write its list. An offer asks it to take over items of others.
     fn is_about_own_list(self) -> bool {
         match self {
             Self::Initial | Self::Nag | Self::AfterChange | Self::Boundary => true,
@@ -74,8 +74,8 @@ impl Kind {
         }
     }
 
-    /// What an agent that reminds itself already says. Its own list after a lost context is not
-    /// among that.
+    /// Whether agents that remind themselves already say this. None of them repeats the list after
+    /// a lost context.
     fn is_said_by_agents(self) -> bool {
         match self {
             Self::Initial | Self::Nag => true,
@@ -90,9 +90,9 @@ impl Kind {
 pub struct Policy {
     /// Kinds that are switched off.
     pub off: BTreeSet<Kind>,
-    /// Most reminders of one kind in an hour.
+    /// Maximum of reminders of one kind per hour.
     pub per_hour: u32,
-    /// Model turns without a change before a nag, and between two; 0 means never.
+    /// Model turns without a change before a nag, and between two nags; 0 means never.
     pub nag_after: u32,
     /// A nag shows the whole list.
     pub whole_list: bool,
@@ -104,37 +104,37 @@ impl Default for Policy {
     }
 }
 
-/// What is known of the agent.
+/// What the policy needs to know about the agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Agent {
-    /// It has tools for its list.
+    /// The agent has tools for its list.
     pub has_tools: bool,
-    /// It nags by itself.
+    /// The agent reminds itself.
     pub reminds_itself: bool,
-    /// Its dialect shows the list after each change.
+    /// The agent's dialect shows the list after each change.
     pub echoes_changes: bool,
-    /// It takes context when it compacts; else that goes with the next prompt.
+    /// The agent accepts context when it compacts; otherwise the list goes with the next prompt.
     pub hears_compaction: bool,
 }
 
-/// What happened.
+/// An event that the policy reacts to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Input {
-    /// The conversation crossed a boundary.
+    /// The agent's context begins anew.
     Boundary {
-        /// Which.
+        /// Why.
         at: Boundary,
         /// How many items of this session's list are open.
         open: u32,
-        /// What sessions that ended left open in this project.
+        /// What ended sessions left open in this project.
         others: Others,
     },
-    /// The user said something, and a turn of the agent begins.
+    /// The user sent a prompt, and a turn of the agent begins.
     Prompt {
         /// How many items of this session's list are open.
         open: u32,
     },
-    /// The agent can be told something in the middle of its turn.
+    /// A hook in the middle of a turn, which can pass text to the agent.
     Listens {
         /// How many items of this session's list are open.
         open: u32,
@@ -143,20 +143,22 @@ pub enum Input {
     Stopped,
     /// The agent wrote the list.
     Changed,
-    /// A sub-agent wrote the list: that is no drift, but nothing that was said to the agent made it.
+    /// A sub-agent wrote the list. That is no drift, but it does not mean that the agent followed a
+    /// reminder.
     ChangedBySubAgent,
     /// Somebody else changed these items.
     ChangedByOthers(BTreeSet<Number>),
     /// A model turn ended.
     Turn {
-        /// It did something beside talking.
+        /// It did something besides talking.
         worked: bool,
-        /// How many items hold the agent: what waits or is held by others is nothing to nag about.
+        /// How many items hold the agent's turn. Items that wait or that others hold are no reason
+        /// to nag.
         open: u32,
     },
 }
 
-/// A place where an agent's context begins anew.
+/// Why an agent's context begins anew.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Boundary {
@@ -165,7 +167,7 @@ pub enum Boundary {
     Compaction,
 }
 
-/// What sessions that ended left open.
+/// What ended sessions left open.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Others {
@@ -173,25 +175,25 @@ pub struct Others {
     pub sessions: u32,
 }
 
-/// Something to say now, and what about.
+/// A reminder to give now.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reminder {
-    /// That there is a tool for this.
+    /// The agent has a tool for its list.
     Initial,
-    /// That the list was left alone.
+    /// The agent did not update its list.
     Nag {
         /// For how many model turns.
         turns: u32,
-        /// What others changed since the agent last wrote.
+        /// The items that others changed since the agent last wrote.
         changed: BTreeSet<Number>,
         /// Show the whole list.
         whole_list: bool,
     },
-    /// The list as it stands.
+    /// The current list.
     AfterChange,
-    /// The open list, word for word.
+    /// The open items, word for word.
     Boundary,
-    /// What others left open.
+    /// What ended sessions left open.
     Offer(Others),
 }
 
@@ -208,30 +210,30 @@ impl Reminder {
     }
 }
 
-/// What is remembered of one conversation. A store keeps it between two inputs.
+/// The state of one conversation. A store keeps it between two inputs.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Watch {
-    /// Model turns since the agent wrote the list.
+    /// Model turns since the agent last wrote its list.
     turns: u32,
-    /// Model turns since that or the last nag.
+    /// Model turns since the last write or nag.
     quiet: u32,
-    /// Whether any of those did something.
+    /// Whether the agent worked in any of those turns.
     worked: bool,
-    /// What others changed since the agent wrote.
+    /// The items that others changed since the agent last wrote.
     changed: BTreeSet<Number>,
-    /// The first line was said.
+    /// The initial reminder was given.
     begun: bool,
     /// The offer was made.
     offered: bool,
-    /// The list is to be put back with the next prompt.
+    /// The list must be repeated with the next prompt.
     owed: bool,
-    /// What was spent.
+    /// Costs and effects of the reminders.
     pub ledger: Ledger,
 }
 
 impl Watch {
-    /// Takes note of what happened, and gives what is to be said now.
+    /// Handles an input and returns the reminders to give now.
     pub fn step(
         &mut self,
         policy: &Policy,
@@ -239,14 +241,14 @@ impl Watch {
         input: Input,
         now: Timestamp,
     ) -> Vec<Reminder> {
-        let mut said = match input {
+        let mut reminders = match input {
             Input::Boundary { at, open, others } => self.boundary(agent, at, open, others),
             Input::Prompt { open } => {
-                let said = self.pay(open);
-                self.ledger.begins(!said.is_empty());
-                said
+                let reminders = self.repeat_owed_list(open);
+                self.ledger.turn_begins(!reminders.is_empty());
+                reminders
             }
-            Input::Listens { open } => self.pay(open),
+            Input::Listens { open } => self.repeat_owed_list(open),
             Input::Stopped => {
                 self.ledger.ignored(|_| true);
                 Vec::new()
@@ -269,37 +271,37 @@ impl Watch {
                 self.turn(policy, worked, open).into_iter().collect()
             }
         };
-        said.retain(|reminder| self.allows(policy, agent, reminder.kind(), now));
-        for reminder in &said {
-            self.note(reminder);
+        reminders.retain(|reminder| self.allows(policy, agent, reminder.kind(), now));
+        for reminder in &reminders {
+            self.record(reminder);
         }
-        said
+        reminders
     }
 
-    /// The list is to be put back with the next prompt: it became this session's while nobody
-    /// could tell the model.
+    /// Repeats the list with the next prompt. Used when the session got the list while nothing
+    /// could be passed to the model.
     pub fn owe(&mut self) {
         self.owed = true;
     }
 
-    /// Whether a prompt changes anything here: the list is to be put back with it, or what was said is
-    /// held against the turn that it begins.
+    /// Whether a prompt matters here: the list must be repeated, or pending reminders are judged by
+    /// the turn that begins.
     pub fn heeds_prompts(&self) -> bool {
         self.owed || self.ledger.awaits()
     }
 
-    /// What others left open was taken over, which is what an offer asks for.
+    /// The agent took over items of ended sessions, as an offer asks.
     pub fn took_over(&mut self) {
         self.ledger.acted(|kind| !kind.is_about_own_list());
     }
 
-    /// Records that a reminder was really given, with what it said.
+    /// Records that a reminder was given, with its text.
     pub fn gave(&mut self, kind: Kind, text: &str, now: Timestamp) {
         self.ledger.gave(kind, tokens(text), now, kind.is_under_policy());
     }
 
-    /// The list, if it is owed and anything is open on it.
-    fn pay(&mut self, open: u32) -> Vec<Reminder> {
+    /// The list, if it must be repeated and has open items.
+    fn repeat_owed_list(&mut self, open: u32) -> Vec<Reminder> {
         let owed = std::mem::take(&mut self.owed) && open > 0;
         owed.then_some(Reminder::Boundary).into_iter().collect()
     }
@@ -311,7 +313,7 @@ impl Watch {
 
     fn boundary(&mut self, agent: Agent, at: Boundary, open: u32, others: Others) -> Vec<Reminder> {
         let mut wanted = Vec::new();
-        // A turn goes on after a compaction; what begins or is resumed has none that does.
+        // A turn continues after a compaction, but ended before a start or resume.
         match at {
             Boundary::Start | Boundary::Resume => self.ledger.ignored(|_| true),
             Boundary::Compaction => {}
@@ -352,15 +354,15 @@ impl Watch {
         if !kind.is_under_policy() {
             return true;
         }
-        // What others left open is for the user to hear of, whatever tools there are.
-        let of_use = agent.has_tools || kind == Kind::Offer;
+        // An offer is for the user too, so it does not depend on the agent's tools.
+        let is_useful = agent.has_tools || kind == Kind::Offer;
         let said_already = agent.reminds_itself && kind.is_said_by_agents();
         let off = policy.off.contains(&kind);
-        of_use && !said_already && !off && self.ledger.in_last_hour(kind, now) < policy.per_hour
+        is_useful && !said_already && !off && self.ledger.in_last_hour(kind, now) < policy.per_hour
     }
 
-    /// What is not said twice.
-    fn note(&mut self, reminder: &Reminder) {
+    /// Records what must not be said twice.
+    fn record(&mut self, reminder: &Reminder) {
         match reminder {
             Reminder::Initial => self.begun = true,
             Reminder::Nag { .. } => {
@@ -368,7 +370,7 @@ impl Watch {
                 self.changed.clear();
             }
             Reminder::Offer(_) => self.offered = true,
-            // However it came to be put back: it is owed no longer.
+            // The list has been repeated, for whatever reason, so it need not be repeated again.
             Reminder::Boundary => self.owed = false,
             Reminder::AfterChange => {}
         }

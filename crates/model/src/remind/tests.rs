@@ -1,4 +1,4 @@
-//! When something is said, told as stories.
+//! Tests of when reminders are given, as stories.
 
 use jiff::SignedDuration;
 
@@ -21,25 +21,25 @@ impl Story {
         Self { watch: Watch::default(), policy: Policy::default(), agent: AGENT, now }
     }
 
-    /// Steps, and gives what is said at 40 bytes each.
+    /// Handles an input, and reports each reminder as given, with 40 bytes.
     fn step(&mut self, input: Input) -> Vec<Reminder> {
         self.now += SignedDuration::from_secs(60);
-        let said = self.watch.step(&self.policy, self.agent, input, self.now);
-        for reminder in &said {
+        let reminders = self.watch.step(&self.policy, self.agent, input, self.now);
+        for reminder in &reminders {
             self.watch.gave(reminder.kind(), &"x".repeat(40), self.now);
         }
-        // Whatever a store does in between must not matter.
+        // A store may write and read the state between any two inputs.
         let json = serde_json::to_string(&self.watch).unwrap();
         self.watch = serde_json::from_str(&json).unwrap();
-        said
+        reminders
     }
 
     fn work(&mut self) -> Vec<Kind> {
         kinds(&self.step(Input::Turn { worked: true, open: 2 }))
     }
 
-    /// After which of `n` working turns something is said.
-    fn said_after(&mut self, n: u32) -> Vec<u32> {
+    /// In which of `n` working turns a reminder is given.
+    fn reminded_in(&mut self, n: u32) -> Vec<u32> {
         (1..=n).filter(|_| !self.work().is_empty()).collect()
     }
 
@@ -49,8 +49,8 @@ impl Story {
     }
 }
 
-fn kinds(said: &[Reminder]) -> Vec<Kind> {
-    said.iter().map(Reminder::kind).collect()
+fn kinds(reminders: &[Reminder]) -> Vec<Kind> {
+    reminders.iter().map(Reminder::kind).collect()
 }
 
 #[test]
@@ -67,14 +67,14 @@ fn initial_one_line_at_the_start_of_a_conversation_that_has_a_todo_tool() {
 
 #[test]
 fn nag_ten_model_turns_without_a_change_while_items_are_open_then_every_ten() {
-    assert_eq!(Story::new().said_after(45), [10, 20, 30, 40]);
+    assert_eq!(Story::new().reminded_in(45), [10, 20, 30, 40]);
     let mut story = Story::new();
     for _ in 0..9 {
         assert_eq!(story.work(), []);
     }
-    let said = story.step(Input::Turn { worked: true, open: 2 });
+    let reminders = story.step(Input::Turn { worked: true, open: 2 });
     let changed = BTreeSet::new();
-    assert_eq!(said, [Reminder::Nag { turns: 10, changed, whole_list: false }]);
+    assert_eq!(reminders, [Reminder::Nag { turns: 10, changed, whole_list: false }]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn no_nag_while_nothing_is_open() {
     for _ in 0..30 {
         assert_eq!(story.step(Input::Turn { worked: true, open: 0 }), []);
     }
-    assert_eq!(story.said_after(12), [10], "turns count while items are open");
+    assert_eq!(story.reminded_in(12), [10], "turns count while items are open");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn never_right_after_a_write() {
         assert_eq!(story.work(), []);
     }
     assert_eq!(story.step(Input::Changed), []);
-    assert_eq!(story.said_after(15), [10]);
+    assert_eq!(story.reminded_in(15), [10]);
 }
 
 #[test]
@@ -111,12 +111,12 @@ fn it_says_what_changed_and_not_the_whole_list_unless_asked() {
     story.step(Input::ChangedByOthers(BTreeSet::from([Number(3), Number(5)])));
     story.policy.nag_after = 1;
     let changed = BTreeSet::from([Number(3), Number(5)]);
-    let said = story.step(Input::Turn { worked: true, open: 1 });
-    assert_eq!(said, [Reminder::Nag { turns: 1, changed, whole_list: false }]);
+    let reminders = story.step(Input::Turn { worked: true, open: 1 });
+    assert_eq!(reminders, [Reminder::Nag { turns: 1, changed, whole_list: false }]);
     story.policy.whole_list = true;
-    let said = story.step(Input::Turn { worked: true, open: 1 });
+    let reminders = story.step(Input::Turn { worked: true, open: 1 });
     let changed = BTreeSet::new();
-    assert_eq!(said, [Reminder::Nag { turns: 2, changed, whole_list: true }], "said once");
+    assert_eq!(reminders, [Reminder::Nag { turns: 2, changed, whole_list: true }], "said once");
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn it_has_a_cap_per_hour() {
     let mut story = Story::new();
     story.policy.nag_after = 1;
     story.policy.per_hour = 3;
-    // A minute each: three, then silence until the first is an hour old.
-    assert_eq!(story.said_after(65), [1, 2, 3, 61, 62, 63]);
+    // One turn per minute: three reminders, then none until the first is an hour old.
+    assert_eq!(story.reminded_in(65), [1, 2, 3, 61, 62, 63]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn nags_do_not_use_up_what_a_boundary_may_say() {
     let mut story = Story::new();
     story.policy.nag_after = 1;
     story.policy.per_hour = 1;
-    assert_eq!(story.said_after(5), [1]);
+    assert_eq!(story.reminded_in(5), [1]);
     assert_eq!(story.start(Boundary::Compaction, 2, 0), [Kind::Boundary]);
 }
 
@@ -152,14 +152,14 @@ fn it_has_an_off_switch_per_kind() {
     for off in [Kind::Initial, Kind::Nag, Kind::Boundary, Kind::Offer] {
         let mut story = Story::new();
         story.policy.off.insert(off);
-        let mut said = story.start(Boundary::Start, 0, 3);
-        said.extend(story.start(Boundary::Resume, 2, 3));
-        (0..10).for_each(|_| said.extend(story.work()));
+        let mut reminders = story.start(Boundary::Start, 0, 3);
+        reminders.extend(story.start(Boundary::Resume, 2, 3));
+        (0..10).for_each(|_| reminders.extend(story.work()));
         let expected: Vec<Kind> = [Kind::Initial, Kind::Offer, Kind::Boundary, Kind::Nag]
             .into_iter()
             .filter(|kind| *kind != off)
             .collect();
-        assert_eq!(said, expected);
+        assert_eq!(reminders, expected);
     }
 }
 
@@ -168,7 +168,7 @@ fn it_is_off_where_the_agent_reminds_itself() {
     let mut story = Story::new();
     story.agent.reminds_itself = true;
     assert_eq!(story.start(Boundary::Start, 0, 0), []);
-    assert!(story.said_after(30).is_empty());
+    assert!(story.reminded_in(30).is_empty());
     assert_eq!(story.start(Boundary::Compaction, 2, 0), [Kind::Boundary], "nobody else can");
 }
 
@@ -218,12 +218,12 @@ fn open_items_of_sessions_that_ended_are_offered_once_as_a_count() {
 fn the_ledger_counts_what_it_spent_and_whether_the_next_turn_acted_on_it() {
     let mut story = Story::new();
     story.policy.nag_after = 2;
-    assert_eq!(story.said_after(2), [2]);
+    assert_eq!(story.reminded_in(2), [2]);
     story.step(Input::Changed);
     story.work();
     assert_eq!(story.work(), [Kind::Nag]);
     story.work();
-    // A write in a later turn is not the reminder's merit.
+    // The list was written in a later turn, so the reminder was not followed.
     story.step(Input::Changed);
     let nag = story.watch.ledger.kinds[&Kind::Nag];
     assert_eq!(nag, Tally { given: 2, tokens: 20, acted: 1, ignored: 1 });
@@ -231,14 +231,14 @@ fn the_ledger_counts_what_it_spent_and_whether_the_next_turn_acted_on_it() {
 }
 
 impl Story {
-    /// How many of a kind were acted on, ignored, and are yet to be judged.
+    /// How many reminders of a kind were followed, ignored, and are not judged yet.
     fn came_of(&self, kind: Kind) -> (u64, u64, u64) {
         let Tally { given, acted, ignored, .. } = self.watch.ledger.kinds[&kind];
         (acted, ignored, given - acted - ignored)
     }
 }
 
-/// What is said where a conversation begins is for the whole turn that follows.
+/// A reminder at the start of a conversation is judged by the whole turn that follows.
 #[test]
 fn a_list_put_back_is_held_against_the_turn_that_follows_and_no_later_one() {
     let back = || {
@@ -269,7 +269,7 @@ fn a_list_that_goes_with_a_prompt_is_held_against_the_turn_that_this_begins() {
     let mut story = Story::new();
     story.watch.owe();
     story.step(Input::Prompt { open: 2 });
-    // The user interrupts, so that no stop is told, and says something else.
+    // The user interrupts, so the agent reports no stop, and sends another prompt.
     story.step(Input::Prompt { open: 2 });
     story.step(Input::Changed);
     assert_eq!(story.came_of(Kind::Boundary), (0, 1, 0));
@@ -295,7 +295,7 @@ fn what_a_sub_agent_writes_is_no_reminders_merit_and_no_drift() {
     (0..9).for_each(|_| drop(story.work()));
     assert_eq!(story.step(Input::ChangedBySubAgent), []);
     assert_eq!(story.came_of(Kind::Boundary), (0, 0, 1));
-    assert_eq!(story.said_after(12), [10]);
+    assert_eq!(story.reminded_in(12), [10]);
 }
 
 #[test]
@@ -352,9 +352,9 @@ fn tokens_are_bytes_by_four_rounded_up() {
 fn the_ledger_does_not_grow_with_time() {
     let mut story = Story::new();
     story.policy.nag_after = 1;
-    story.said_after(2_000);
+    story.reminded_in(2_000);
     let early = serde_json::to_string(&story.watch).unwrap().len();
-    story.said_after(2_000);
+    story.reminded_in(2_000);
     let late = serde_json::to_string(&story.watch).unwrap().len();
     assert!(late < early + 100, "{early} bytes became {late}");
 }

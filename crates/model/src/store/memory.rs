@@ -1,9 +1,10 @@
-//! A store in memory, for tests and for embedding without a file.
+//! A store in memory, for tests and for programs that need no file.
 //!
-//! It keeps the whole contract of [`PlanStore`] except survival, and it is the shortest way to read
-//! what the contract means. Plans are held whole, so it never slices.
+//! It keeps the whole contract of [`PlanStore`] except durability, and is the shortest code that
+//! shows what the contract means. Plans are kept whole; only reads are sliced.
 
 mod calls;
+mod maintenance;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -25,9 +26,10 @@ use crate::id::{PlanId, Revision, WriteId};
 use crate::needs::Needs;
 use crate::plan::{MadeFor, Plan};
 use crate::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
+use crate::slice::Slice;
 use crate::{forget, undo};
 
-/// Plans in memory.
+/// The store.
 #[derive(Default)]
 pub struct Memory {
     state: Arc<Mutex<State>>,
@@ -36,15 +38,15 @@ pub struct Memory {
 #[derive(Default)]
 struct State {
     plans: BTreeMap<PlanId, Plan>,
-    /// Of all plans, in the order of their commits. A cursor is an index into it.
+    /// The journals of all plans, in the order of commits. A cursor is an index into it.
     journal: Vec<Entry>,
     attachments: BTreeMap<AttachmentKey, Attachment>,
     sessions: BTreeMap<SessionKey, Session>,
     work: calls::Work,
     followers: Vec<Waker>,
-    /// The revision that each write led to.
+    /// The revision of each write.
     writes: BTreeMap<(PlanId, WriteId), Revision>,
-    /// How often anything changed.
+    /// The number of changes of any kind.
     changes: u64,
 }
 
@@ -60,11 +62,11 @@ impl Memory {
 }
 
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    // Every method leaves the state whole before it can panic, so a poisoned lock is as good.
+    // No method panics with a half-written state, so the state behind a poisoned lock is valid.
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// An answer that is there already.
+/// A future that is ready at once.
 fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
     Box::pin(std::future::ready(value))
 }
@@ -97,7 +99,11 @@ impl PlanStore for Memory {
         ready(self.state().forget(plan, item.as_ref(), &whole_ms(ctx)))
     }
 
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>> {
+        ready(self.state().plan(plan).cloned())
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>> {
         ready(self.state().plan(plan).map(|plan| plan.slice(&needs)))
     }
 
@@ -134,14 +140,10 @@ impl PlanStore for Memory {
         ready(Ok(self.state().attachments.get(&key).map(|it| it.plan)))
     }
 
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
         let state = self.state();
         let plan = state.attachments.get(&key).map(|it| state.plan(it.plan)).transpose();
-        ready(plan.map(|plan| plan.map(|plan| plan.slice(&needs))))
+        ready(plan.map(Option::<&Plan>::cloned))
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
@@ -186,8 +188,8 @@ impl SessionStore for Memory {
 
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>> {
         let state = self.state();
-        let fitting = state.sessions.values().filter(|session| filter.fits(session));
-        let mut sessions: Vec<Session> = fitting.cloned().collect();
+        let matching = state.sessions.values().filter(|session| filter.fits(session));
+        let mut sessions: Vec<Session> = matching.cloned().collect();
         sessions.sort_by(|a, b| (b.seen_at, &b.key).cmp(&(a.seen_at, &a.key)));
         if let Some(most) = filter.most {
             sessions.truncate(usize::try_from(most).unwrap_or(usize::MAX));
@@ -201,9 +203,9 @@ impl SessionStore for Memory {
         process: Process,
     ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
         let state = self.state();
-        let is_beside = |it: &&Session| it.key != key && it.process.as_ref() == Some(&process);
-        let beside = state.sessions.values().filter(is_beside);
-        ready(Ok(beside.map(|it| it.seen_at).max()))
+        let shares_process = |it: &&Session| it.key != key && it.process.as_ref() == Some(&process);
+        let others = state.sessions.values().filter(shares_process);
+        ready(Ok(others.map(|it| it.seen_at).max()))
     }
 
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
@@ -234,9 +236,9 @@ impl SessionFilter {
 
 impl State {
     fn keep(&mut self, session: Session) -> Kept {
-        let there = self.sessions.get(&session.key);
-        if there.map_or(0, |it| it.version) != session.version {
-            return Kept::Stale(there.cloned().map(Box::new));
+        let stored = self.sessions.get(&session.key);
+        if stored.map_or(0, |it| it.version) != session.version {
+            return Kept::Stale(stored.cloned().map(Box::new));
         }
         let session = session.kept();
         let version = session.version;
@@ -305,8 +307,8 @@ impl State {
             .map(|base| self.entries(id).filter(|entry| entry.revision > base).cloned().collect())
             .unwrap_or_default();
         let decision = decide_since(self.plan(id)?, ops, ctx, &since)?;
-        let done = Done { kind: change.kind, undoes: None, write: change.write };
-        let applied = self.commit(id, decision, done, &change.ctx)?;
+        let entry_kind = EntryKind { kind: change.kind, undoes: None, write: change.write };
+        let applied = self.commit(id, decision, entry_kind, &change.ctx)?;
         if !applied.decision.events.is_empty()
             && let Some(key) = change.has_shown(applied.revision())
             && let Some(attachment) = self.attachments.get_mut(key)
@@ -316,12 +318,12 @@ impl State {
         Ok(applied)
     }
 
-    /// What came of a change that was made before under the same write id.
+    /// The result of an earlier change with the same write id, if there is one.
     fn repeated(&self, id: PlanId, change: &Change) -> Result<Option<Applied>, Error> {
         let revision = change.write.and_then(|write| self.writes.get(&(id, write)));
         let entry = revision.and_then(|it| self.entries(id).find(|entry| entry.revision == *it));
         let Some(entry) = entry else { return Ok(None) };
-        Ok(Some(Applied::repeated(entry.clone(), self.plan(id)?.clone())))
+        Ok(Some(Applied::repeated(entry.clone(), self.plan(id)?.clone().into())))
     }
 
     fn undo(&mut self, id: PlanId, ctx: &Ctx, expect: Option<Revision>) -> Result<Applied, Error> {
@@ -330,8 +332,8 @@ impl State {
         let (entry, since) = undo::target(&journal, &ctx.actor)
             .ok_or_else(|| undo::Conflict::Nothing(ctx.actor.name.clone()))?;
         let decision = undo::undo(self.plan(id)?, entry, since, ctx)?;
-        let done = Done { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
-        self.commit(id, decision, done, ctx)
+        let entry_kind = EntryKind { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
+        self.commit(id, decision, entry_kind, ctx)
     }
 
     fn forget(&mut self, id: PlanId, item: Option<&ItemRef>, ctx: &Ctx) -> Result<Applied, Error> {
@@ -344,8 +346,8 @@ impl State {
         let attached = self.attachments.values().filter(|it| it.plan == id);
         let conversations = attached.map(|it| it.key.conversation.clone()).collect();
         self.work.forget(id, number, &conversations);
-        let done = Done { kind: Kind::Forget, undoes: None, write: None };
-        self.commit(id, decision, done, ctx)
+        let entry_kind = EntryKind { kind: Kind::Forget, undoes: None, write: None };
+        self.commit(id, decision, entry_kind, ctx)
     }
 
     fn check_revision(&self, id: PlanId, expect: Option<Revision>) -> Result<(), Error> {
@@ -363,12 +365,12 @@ impl State {
         &mut self,
         id: PlanId,
         decision: Decision,
-        done: Done,
+        entry_kind: EntryKind,
         ctx: &Ctx,
     ) -> Result<Applied, Error> {
         let mut plan = self.plan(id)?.clone();
         if decision.events.is_empty() {
-            return Ok(Applied { revision: plan.revision, plan, decision });
+            return Ok(Applied { revision: plan.revision, plan: plan.into(), decision });
         }
         for event in &decision.events {
             plan.evolve(event);
@@ -376,32 +378,32 @@ impl State {
         self.check_name(id, &plan.project, plan.name.as_deref())?;
         plan.revision.0 += 1;
         plan.updated_at = ctx.now;
-        let write = done.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
+        let write = entry_kind.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
         self.writes.insert((id, write), plan.revision);
         self.journal.push(Entry {
             plan: id,
             revision: plan.revision,
             at: ctx.now,
             actor: ctx.actor.clone(),
-            kind: done.kind,
-            undoes: done.undoes,
+            kind: entry_kind.kind,
+            undoes: entry_kind.undoes,
             events: decision.events.clone(),
         });
         self.plans.insert(id, plan.clone());
-        self.ring();
-        Ok(Applied { revision: plan.revision, plan, decision })
+        self.notify();
+        Ok(Applied { revision: plan.revision, plan: plan.into(), decision })
     }
 
-    fn ring(&mut self) {
+    fn notify(&mut self) {
         self.changes = self.changes.wrapping_add(1);
         for waker in self.followers.drain(..) {
             waker.wake();
         }
     }
 
-    /// Whoever polls is woken when anything changes.
-    fn wake_later(&mut self, cx: &Context<'_>) {
-        // Polled again without news, it is still the same one that waits.
+    /// Registers the task that polls, to be woken at the next change.
+    fn register_waker(&mut self, cx: &Context<'_>) {
+        // A task that polls again without a change is registered only once.
         if !self.followers.iter().any(|waker| waker.will_wake(cx.waker())) {
             self.followers.push(cx.waker().clone());
         }
@@ -459,24 +461,24 @@ impl State {
         self.check_name(plan.id, &plan.project, plan.name.as_deref())?;
         self.plans.insert(plan.id, plan);
         self.journal.extend(journal);
-        self.ring();
+        self.notify();
         Ok(())
     }
 }
 
-/// What a change is in the journal.
-struct Done {
+/// The fields of a journal entry that depend on the kind of change.
+struct EntryKind {
     kind: Kind,
     undoes: Option<Revision>,
     write: Option<WriteId>,
 }
 
-/// A context whose time a store can keep.
+/// Cuts the context's time to the millisecond.
 fn whole_ms(ctx: Ctx) -> Ctx {
     Ctx { now: kept(ctx.now), ..ctx }
 }
 
-/// Entries as they come.
+/// The stream of [`PlanStore::follow`].
 struct Follow {
     state: Arc<Mutex<State>>,
     next: usize,
@@ -496,13 +498,13 @@ impl Stream for Follow {
                 return Poll::Ready(Some(Ok((cursor, entry.clone()))));
             }
         }
-        state.wake_later(cx);
+        state.register_waker(cx);
         Poll::Pending
     }
 }
 
 impl Filter {
-    /// Whether a plan fits.
+    /// Whether a plan matches.
     pub fn fits(&self, id: PlanId, project: &str, name: Option<&str>) -> bool {
         let simple = id.0.simple().to_string();
         let hyphened = id.to_string();

@@ -1,4 +1,4 @@
-//! What holds for every whole list, written over every plan, whatever others did meanwhile.
+//! Properties of whole-list writes, over every plan and whatever others changed meanwhile.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ impl Kept {
         Self { plan: Plan::new(id, "/p", epoch()), journal: Vec::new() }
     }
 
-    fn commit(&mut self, decision: &Decision, who: u8) {
+    fn commit(&mut self, decision: &Decision, worker: u8) {
         if decision.events.is_empty() {
             return;
         }
@@ -38,7 +38,7 @@ impl Kept {
             plan: self.plan.id,
             revision: self.plan.revision,
             at: epoch(),
-            actor: crate::Actor::agent(format!("w{who}")),
+            actor: crate::Actor::agent(format!("w{worker}")),
             kind: Kind::Edit,
             undoes: None,
             events: decision.events.clone(),
@@ -46,15 +46,15 @@ impl Kept {
     }
 
     fn play(&mut self, changes: Vec<(Vec<Op>, u8, u8, bool)>) {
-        for (ops, who, _, recorded) in changes {
-            let ctx = context(self.journal.len(), who, 0, recorded);
+        for (ops, worker, _, recorded) in changes {
+            let ctx = context(self.journal.len(), worker, 0, recorded);
             if let Ok(decision) = decide(&self.plan, &ops, &ctx) {
-                self.commit(&decision, who);
+                self.commit(&decision, worker);
             }
         }
     }
 
-    /// A whole list by somebody who last saw the plan at `base`.
+    /// A whole-list write by a caller that was last shown the plan at `base`.
     fn write(
         &self,
         entries: &[ListEntry],
@@ -94,7 +94,7 @@ fn warned(decision: &Decision) -> BTreeSet<Number> {
     numbers.collect()
 }
 
-/// Titles that no similarity takes for one another.
+/// Titles of which no two are similar.
 const DISTINCT: [&str; 8] = [
     "Fix the failing tests",
     "Update documentation",
@@ -126,8 +126,8 @@ proptest! {
             let now = after.get(item.number).unwrap();
             if now.is_superseded() {
                 let number = item.number;
-                let told = |it: &Event| matches!(it, Event::Superseded { number: n, .. } if *n == number);
-                prop_assert!(decision.events.iter().any(told));
+                let superseded = |it: &Event| matches!(it, Event::Superseded { number: n, .. } if *n == number);
+                prop_assert!(decision.events.iter().any(superseded));
                 prop_assert!(warned.contains(&number), "{} went in silence", number);
             }
         }
@@ -146,8 +146,8 @@ proptest! {
         prop_assert!(kept.write(&entries, base, true).is_ok());
     }
 
-    /// What was sent, what others added since, and what only others changed since: nothing else is
-    /// on the list, and nothing of it is missing.
+    /// The list has exactly: what the caller sent, what others added since, and what only others
+    /// changed since.
     #[test]
     fn in_enforced_mode_the_result_is_what_was_sent_and_what_others_did_since(
         before in prop::collection::vec(change(), 0..8),
@@ -175,7 +175,7 @@ proptest! {
             prop_assert!(found.is_some(), "{:?} was never sent", key);
             sent.remove(found.unwrap());
         }
-        // What is left of the entries was overruled by others, and said so.
+        // The remaining entries were overruled by others' changes, with a warning.
         let overruled = decision.warnings.iter().filter(|it| {
             matches!(it, Warning::ChangedSince { .. } | Warning::RemovedSince { .. })
         });

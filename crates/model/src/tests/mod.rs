@@ -1,14 +1,18 @@
-//! The specification as stories: what is typed, and what is answered.
+//! The specification as stories: commands and their answers.
 //!
 //! A story is a transcript. Lines that begin with `$` are commands in a small language of this
-//! module; the lines after one are what it answers. The whole transcript is compared, so a story
-//! both reads as a document and fails when a word of it stops being true.
+//! module; the lines after a command are its answer. The whole transcript is compared, so a story
+//! reads as a document and fails when a word of it becomes wrong.
 
+mod evidence;
+mod goals;
 mod lists;
+mod plans;
 mod properties;
+mod ready;
 mod reconcile;
-mod section2;
 mod section3;
+mod statuses;
 mod transitions;
 mod undo;
 mod whose;
@@ -16,7 +20,7 @@ mod world;
 
 use world::World;
 
-/// Plays a transcript and compares it with what really happens.
+/// Runs a transcript and compares it with the actual answers.
 #[track_caller]
 fn story(expected: &str) {
     let mut world = World::new();
@@ -37,14 +41,14 @@ fn story(expected: &str) {
     assert_eq!(squeeze(&expected), squeeze(&actual), "\n--- what really happens:\n{actual}");
 }
 
-/// Takes the common indentation away, so that stories can stand indented in the code.
+/// Removes the common indentation, so that stories can be indented in the code.
 fn dedent(text: &str) -> String {
     let lines = || text.lines().filter(|line| !line.trim().is_empty());
     let indent = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
     text.lines().map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n")
 }
 
-/// Empty lines only structure a story.
+/// Removes empty lines, which only structure a story.
 fn squeeze(text: &str) -> String {
     text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }

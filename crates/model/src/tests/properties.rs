@@ -1,4 +1,4 @@
-//! What holds for every sequence of changes.
+//! Properties of every sequence of changes.
 
 use proptest::prelude::*;
 
@@ -84,14 +84,14 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A change: its steps, whose it is, how much time has passed, and in which mode.
+/// A change: its operations, the worker, how much time has passed, and the mode.
 pub(super) fn change() -> impl Strategy<Value = (Vec<Op>, u8, u8, bool)> {
     (prop::collection::vec(op(), 1..4), 0u8..3, 0u8..20, prop::bool::weighted(0.15))
 }
 
-pub(super) fn context(step: usize, who: u8, minutes: u64, recorded: bool) -> Ctx {
+pub(super) fn context(step: usize, worker: u8, minutes: u64, recorded: bool) -> Ctx {
     let at = epoch() + std::time::Duration::from_secs(minutes * 60);
-    let name = format!("w{who}");
+    let name = format!("w{worker}");
     Ctx {
         now: at,
         ids: IdSource::fixed(at, u8::try_from(step % 250).unwrap()),
@@ -105,17 +105,17 @@ pub(super) fn context(step: usize, who: u8, minutes: u64, recorded: bool) -> Ctx
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Deciding on a slice and on the whole plan give the same answer, and after each change the
-    /// header counts what is there, positions are dense and rules hold.
+    /// Deciding on a slice and on the whole plan gives the same result. After each change the
+    /// header's counts are correct, positions have no gaps, and the rules hold.
     #[test]
     fn slices_decide_alike_and_the_plan_stays_sound(changes in prop::collection::vec(change(), 1..25)) {
         let mut plan = Plan::new(PlanId(IdSource::fixed(epoch(), 0).nth(0)), "/p", epoch());
         let mut minutes = 0;
         let mut any_recorded = false;
-        for (step, (ops, who, wait, recorded)) in changes.into_iter().enumerate() {
+        for (step, (ops, worker, wait, recorded)) in changes.into_iter().enumerate() {
             minutes += u64::from(wait);
             any_recorded |= recorded;
-            let ctx = context(step, who, minutes, recorded);
+            let ctx = context(step, worker, minutes, recorded);
             let whole = decide(&plan, &ops, &ctx);
             let slice = plan.slice(&Needs::of(&ops));
             prop_assert_eq!(&whole, &decide(&slice, &ops, &ctx), "slice of {:?}", ops);
@@ -134,7 +134,7 @@ proptest! {
         }
     }
 
-    /// Taking back keeps a plan as sound as changing it does.
+    /// Undo keeps a plan as consistent as changes do.
     #[test]
     fn undo_leaves_a_sound_plan(
         steps in prop::collection::vec((change(), prop::bool::weighted(0.35)), 1..30),
@@ -150,29 +150,29 @@ proptest! {
             rules: Rules::default(),
             at: epoch(),
         })).unwrap();
-        for (step, ((ops, who, wait, _), undo)) in steps.into_iter().enumerate() {
-            let ctx = context(step, who, u64::from(wait / 4), false);
-            // Much of this is refused, which is as good: what happened is what counts.
+        for (step, ((ops, worker, wait, _), undo)) in steps.into_iter().enumerate() {
+            let ctx = context(step, worker, u64::from(wait / 4), false);
+            // Many of these changes are refused. That is fine: only the applied ones matter.
             if undo {
                 now(store.undo(plan, ctx, None)).ok();
             } else {
                 now(store.change(plan, Change::new(ops, ctx))).ok();
             }
-            let plan = now(store.read(plan, Needs::whole())).unwrap();
+            let plan = now(store.whole(plan)).unwrap();
             prop_assert_eq!((plan.placed, plan.open), plan.recount());
             sound(&plan, false)?;
         }
     }
 
-    /// The same list twice changes nothing the second time, and the list is what was sent.
+    /// Writing the same list again changes nothing, and the plan's list is what was sent.
     #[test]
     fn the_same_list_twice_changes_nothing_the_second_time(
         changes in prop::collection::vec(change(), 0..8),
         entries in prop::collection::vec(entry(), 0..6),
     ) {
         let mut plan = Plan::new(PlanId(IdSource::fixed(epoch(), 0).nth(0)), "/p", epoch());
-        for (step, (ops, who, ..)) in changes.into_iter().enumerate() {
-            if let Ok(decision) = decide(&plan, &ops, &context(step, who, 0, false)) {
+        for (step, (ops, worker, ..)) in changes.into_iter().enumerate() {
+            if let Ok(decision) = decide(&plan, &ops, &context(step, worker, 0, false)) {
                 decision.events.iter().for_each(|event| plan.evolve(event));
             }
         }
@@ -183,19 +183,19 @@ proptest! {
             let titles: Vec<_> = plan.listed().iter().map(|it| (it.title.clone(), it.status)).collect();
             let sent: Vec<_> = entries.iter().map(|it| (it.title.clone(), it.status)).collect();
             prop_assert_eq!(titles, sent);
-            // Ids are what the caller was shown; the positions and prefixes of this test are not.
+            // A caller knows ids only from a plan that it was shown; this test has no such ids.
             let by_title: Vec<_> = entries.into_iter().map(|it| ListEntry { item: None, ..it }).collect();
             let again = decide(&plan, &[Op::ReplaceAll(by_title)], &ctx).unwrap();
             prop_assert_eq!(again.events, vec![]);
         }
     }
 
-    /// Events survive being written down.
+    /// Events can be written as JSON and read again.
     #[test]
     fn events_round_trip_through_json(changes in prop::collection::vec(change(), 1..10)) {
         let mut plan = Plan::new(PlanId(IdSource::fixed(epoch(), 0).nth(0)), "/p", epoch());
-        for (step, (ops, who, wait, recorded)) in changes.into_iter().enumerate() {
-            let ctx = context(step, who, u64::from(wait), recorded);
+        for (step, (ops, worker, wait, recorded)) in changes.into_iter().enumerate() {
+            let ctx = context(step, worker, u64::from(wait), recorded);
             if let Ok(decision) = decide(&plan, &ops, &ctx) {
                 for event in &decision.events {
                     let json = serde_json::to_string(event).unwrap();
@@ -207,7 +207,8 @@ proptest! {
     }
 }
 
-/// What is true of every plan; what recorded mode may break is only asked of plans without it.
+/// What is true of every plan. Rules that recorded mode may break are checked only for plans
+/// without it.
 fn sound(plan: &Plan, any_recorded: bool) -> Result<(), TestCaseError> {
     let positions: Vec<u32> = plan.listed().iter().map(|it| it.position.unwrap().0).collect();
     let dense: Vec<u32> = (1..=plan.placed).collect();
@@ -235,22 +236,22 @@ fn sound(plan: &Plan, any_recorded: bool) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether an item stands among those above it.
+/// Whether an item is its own ancestor.
 fn is_under_itself(plan: &Plan, start: Number) -> bool {
     let above = |number: Number| plan.get(number)?.parent;
     let chain = std::iter::successors(above(start), |number| above(*number));
     chain.take(plan.items.len()).any(|number| number == start)
 }
 
-/// Whether an item depends on itself by any way.
+/// Whether an item depends on itself, directly or through others.
 fn reaches_itself(plan: &Plan, start: Number) -> bool {
-    let mut seen = std::collections::BTreeSet::new();
+    let mut visited = std::collections::BTreeSet::new();
     let mut waiting: Vec<Number> = plan.get(start).unwrap().depends_on.iter().copied().collect();
     while let Some(at) = waiting.pop() {
         if at == start {
             return true;
         }
-        if seen.insert(at) {
+        if visited.insert(at) {
             waiting.extend(plan.get(at).into_iter().flat_map(|it| it.depends_on.iter().copied()));
         }
     }

@@ -1,4 +1,4 @@
-//! §4, whole-list tools: reconciled, never blindly replaced.
+//! Stories for §4 of the specification: whole-list tools reconcile, they do not replace.
 
 use super::story;
 

@@ -1,4 +1,4 @@
-//! §3, row by row. The governor's rows are beside it, in `guard`.
+//! Stories for §3 of the specification, row by row. The governor's rows are in `guard`.
 
 use super::story;
 use super::world::{ctx, epoch, op};
@@ -19,7 +19,7 @@ fn one_item_in_progress_per_worker_and_a_second_start_names_the_one_that_holds_i
         $ start 2
         picked 2
         $ reopen 3 start
-        refused: item 3 \"c\" is pending: only what is closed can be reopened; legal now: in progress, completed, cancelled
+        refused: item 3 \"c\" is pending: only a closed item can be reopened; legal now: in progress, completed, cancelled
         $ list
         [>] 1 a, me attempt 1
         [>] 2 b, you attempt 1
@@ -284,7 +284,7 @@ fn a_refusal_of_very_many_entries_stays_short() {
     assert!(text.ends_with("\nthe title of entry 100 is empty\n… and 900 more"), "{text}");
 }
 
-/// A plan of two items, and whether these steps may happen to it under the given limits.
+/// Whether these operations are allowed on a plan of two items under the given limits.
 fn allowed(limits: Limits, ops: &[Op]) -> bool {
     let mut plan = Plan::new(PlanId(IdSource::fixed(epoch(), 0).nth(0)), "/p", epoch());
     for event in decide(&plan, &[op("add a"), op("add b")], &ctx()).unwrap().events {

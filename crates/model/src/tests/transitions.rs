@@ -1,11 +1,11 @@
-//! The transition table, whole.
+//! The complete transition table.
 
 use std::fmt::Write as _;
 
 use crate::decide::transition::{Act, legal};
 use crate::item::Status;
 
-/// Every act in every status. A changed rule is a changed line here.
+/// Every act in every status. A changed rule changes a line here.
 #[test]
 fn every_status_meets_every_act() {
     let mut table = String::new();
@@ -20,7 +20,7 @@ fn every_status_meets_every_act() {
     insta::assert_snapshot!(table);
 }
 
-/// What a refusal offers is exactly what some act allows.
+/// A refusal offers exactly the statuses that some act leads to.
 #[test]
 fn what_is_legal_is_what_some_act_allows() {
     for from in Status::ALL {

@@ -1,4 +1,4 @@
-//! §2 on taking back and forgetting, sentence by sentence.
+//! Stories for §2 of the specification: undo and forget.
 
 use super::story;
 

@@ -1,4 +1,4 @@
-//! Whose list it is: what is blocked, what is under another, what a person's word is worth.
+//! Stories about whose list it is: blocked items, sub-items, and what only a person may do.
 
 use super::story;
 
@@ -25,6 +25,22 @@ fn a_blocked_item_is_neither_started_nor_completed() {
         $ reopen 1
         $ reopen 2 start
         refused: item 2 \"pour\" cannot be started: it depends on item 1 \"dig\", which is pending
+        ",
+    );
+}
+
+#[test]
+fn an_approval_is_refused_from_an_agent() {
+    story(
+        "
+        $ add dig
+        $ prove 1 approved
+        refused: item 1 \"dig\" cannot be approved by an agent, only by a person
+        $ person
+        $ prove 1 approved
+        $ show 1
+        [ ] 1 dig
+        position 1, verification none, ready, approved
         ",
     );
 }
@@ -214,11 +230,11 @@ fn an_agent_neither_changes_nor_clears_a_persons_goal() {
         $ goal -- it ships
         $ agent
         $ goal -- it compiles
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ no-goal
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ goal 1 -- it ships
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ undo
         refused: me has no change left to undo in this plan
         $ done 1
@@ -275,7 +291,7 @@ fn forgetting_an_open_item_settles_it() {
     );
 }
 
-/// Values within values, this many.
+/// A value nested in `levels` others.
 fn nested(levels: usize) -> String {
     format!("{{\"a\":{}1{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1))
 }

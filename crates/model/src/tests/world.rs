@@ -1,4 +1,4 @@
-//! A store in memory, a clock that stands still, and a small language to drive them.
+//! A store in memory, a fixed clock, and a small language for stories.
 
 use std::fmt::Write as _;
 use std::future::Future;
@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 use crate::command::{Ctx, ItemRef, ListEntry, Mode, NewItem, Op, Patch, Place, PlanPatch};
 use crate::goal::{Budget, Goal, Met};
 use crate::item::{Check, CheckRun, Evidence, Item, Origin};
-use crate::needs::Needs;
 use crate::plan::Rules;
 use crate::store::memory::Memory;
 use crate::store::{Applied, Change, Error, NewPlan, PlanStore};
@@ -18,7 +17,7 @@ use crate::{
     Process, Status,
 };
 
-/// Runs a future of the memory store, which is ready at once.
+/// Runs a future of the memory store. It is ready at once.
 pub(crate) fn now<F: Future>(future: F) -> F::Output {
     let mut future = std::pin::pin!(future);
     match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
@@ -31,7 +30,7 @@ pub(crate) fn epoch() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// A context for tests: somebody called `me`, at midnight.
+/// A context for tests: the actor `me`, at midnight.
 pub(crate) fn ctx() -> Ctx {
     Ctx {
         now: epoch(),
@@ -72,10 +71,10 @@ impl World {
     }
 
     fn plan(&self) -> Plan {
-        now(self.store.read(self.plan, Needs::whole())).unwrap()
+        now(self.store.whole(self.plan)).unwrap()
     }
 
-    /// Runs one line. `;` joins several steps into one change.
+    /// Runs one line. `;` joins several operations into one change.
     pub(super) fn run(&mut self, line: &str) -> String {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
@@ -180,7 +179,7 @@ impl World {
     fn change(&self, line: &str) -> Result<Applied, Error> {
         let ops: Vec<_> = line.split(" ; ").map(op).collect();
         let mut ctx = self.ctx.clone();
-        // An approval is a person's, whoever works otherwise.
+        // Only a person can approve, so an approval is made by a person, whoever else works.
         if line.split(" ; ").any(|it| it.starts_with("approve ")) {
             ctx.actor.kind = ActorKind::Person;
         }
@@ -230,7 +229,7 @@ fn process(text: &str) -> Process {
     }
 }
 
-/// Reads one step.
+/// Parses one operation.
 pub(super) fn op(line: &str) -> Op {
     let (line, text) = match line.split_once(" -- ") {
         Some((line, text)) => (line, Some(text.replace("\\0", "\0"))),
@@ -282,7 +281,7 @@ pub(super) fn op(line: &str) -> Op {
             Op::Plan(Box::new(PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() }))
         }
         "met" => {
-            // As a caller that has read the goal gives its word.
+            // A caller has read the goal and repeats it with a statement that it is met.
             let (statement, level) = (text.unwrap_or_default(), words[1]);
             let level = if level == "approved" { Level::Approved } else { Level::Reported };
             let met = Some(Met { at: epoch(), by: "me".to_owned(), level });
@@ -444,7 +443,7 @@ fn line(item: &Item) -> String {
     out
 }
 
-/// An item with what follows from it; `stale` says that the covered files have changed.
+/// An item with its derived values; `stale` says that covered files have changed.
 fn show(plan: &Plan, number: Number, stale: bool) -> String {
     let item = plan.get(number).unwrap();
     let mut out = line(item);

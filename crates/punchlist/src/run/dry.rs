@@ -1,4 +1,4 @@
-//! `punchlist run --dry-run`: what would be done, in which order. Reads, and changes nothing.
+//! `punchlist run --dry-run`: shows what would run and in which order. Changes nothing.
 
 use punchlist_engine::run::{Person, Preview, Schedule, Source, Task, preview};
 use punchlist_formats::text;
@@ -10,10 +10,10 @@ use serde_json::json;
 use super::{Ask, caller, permissions};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::{self, Reply};
 
-/// Shows what would be done.
+/// Shows what would run.
 pub(super) fn run(app: &App, ask: &Ask, source: Source) -> Result<Reply, Fail> {
     let store = app.store_to_read()?;
     let store = store.as_deref();
@@ -23,7 +23,7 @@ pub(super) fn run(app: &App, ask: &Ask, source: Source) -> Result<Reply, Fail> {
         block_on(preview(source, &ask.options, store, &caller, &permissions))?;
     print::notes(&notes, app.globals.json);
     if app.globals.json {
-        return Ok(Reply::json(&told(&plan, &schedule)));
+        return Ok(Reply::json(&as_json(&plan, &schedule)));
     }
     Ok(Reply::text(drawn(app, ask, &plan, &schedule)))
 }
@@ -55,7 +55,7 @@ fn drawn(app: &App, ask: &Ask, plan: &Plan, schedule: &Schedule) -> String {
         out.push_str(&format!(" left: {}  {}\n", text::one_line(&what), text::one_line(&why)));
     }
     if schedule.planned.is_empty() && schedule.held.is_empty() {
-        out.push_str(" all of it is done; `--fresh` starts over\n");
+        out.push_str(" everything is done; `--fresh` starts over\n");
     }
     out
 }
@@ -83,7 +83,7 @@ fn first_line(command: &str) -> String {
     if lines.next().is_some() { first + " …" } else { first }
 }
 
-fn told(plan: &Plan, schedule: &Schedule) -> serde_json::Value {
+fn as_json(plan: &Plan, schedule: &Schedule) -> serde_json::Value {
     let title = |number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
     let number = |at: &usize| schedule.planned.get(*at).map(|it| it.number);
     let steps: Vec<serde_json::Value> = schedule

@@ -1,14 +1,8 @@
-//! `punchlist run` at a terminal: what the engine's run needs from this process, and how it is shown.
+//! `punchlist run`: collects what the engine needs from this process. `dry` shows a preview.
 //!
-//! The run itself is `punchlist_engine::run`. `terminal` is its front end: `show` draws, `prompt` asks,
-//! `json_events` writes for programs, `wake` hears keys and signals. `dry` draws a preview.
+//! `punchlist_engine::run` executes the run, and `punchlist_tui::run` shows it.
 
 mod dry;
-mod json_events;
-mod prompt;
-mod show;
-mod terminal;
-mod wake;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -20,26 +14,26 @@ use punchlist_engine::run::{
     Caller, Options, Permissions, Person, Source, Surroundings, run as run_plan,
 };
 use punchlist_sched::process;
+use punchlist_tui::run::Terminal;
 
 use crate::app::App;
-use crate::clock::Clock;
-use crate::error::Fail;
+use crate::clock::{self, Clock};
+use crate::fail::Fail;
 use crate::print::{self, Reply};
 use crate::{database, identity, person, places, project};
-use terminal::Terminal;
 
-/// What is asked for.
+/// The options of the verb.
 pub(crate) struct Ask {
     pub(crate) file: PathBuf,
     pub(crate) dry_run: bool,
-    /// All that steps print is shown as it comes.
+    /// Whether to show everything that steps print.
     pub(crate) verbose: bool,
-    /// How many items at once, where the caller says so.
+    /// How many items to run in parallel, if given.
     pub(crate) jobs: Option<NonZeroU32>,
     pub(crate) options: Options,
 }
 
-/// How long a process has to end after it was asked to.
+/// How long a process may take to end after a polite signal.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a plan file.
@@ -54,35 +48,39 @@ pub(crate) fn run(app: &App, ask: &Ask) -> Result<Reply, Fail> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|why| Fail::ours(format!("nothing can be run: {why}")))?;
+        .map_err(|why| Fail::ours(format!("the run cannot start: {why}")))?;
     let person = who_is_there(app, &ask.options)?;
     let surroundings = surroundings(app, person)?;
     let permissions = permissions(app, source.directory())?;
     let project = project::find(source.directory())?.name;
-    let mut terminal = Terminal::new(app, ask.verbose, project)?;
+    let rules_file = places::config()?.display().to_string();
+    let mut terminal = Terminal::new(app.terminal(), ask.verbose, rules_file, project);
     let ended = runtime.block_on(async {
         run_plan(source, &ask.options, &surroundings, &permissions, &mut terminal).await
     })?;
-    terminal.end(ended, app.globals.json)
+    terminal.end(&ended, clock::now())?;
+    let exit = ended.code().map_or(0, |it| it.exit());
+    let out = if app.globals.json { String::new() } else { ended.words() };
+    Ok(Reply { out, notes: ended.notes, exit, changed: true, prose: false })
 }
 
-/// How many processors there are.
+/// The number of processors.
 pub(crate) fn cores() -> NonZeroU32 {
     let cores = std::thread::available_parallelism().ok();
     cores.and_then(|it| NonZeroU32::try_from(it).ok()).unwrap_or(NonZeroU32::MIN)
 }
 
-/// A file as seen from where the call is made.
+/// Resolves a path relative to the directory of the call.
 fn at(app: &App, file: &Path) -> PathBuf {
     app.globals.directory.as_deref().map_or_else(|| file.to_owned(), |it| it.join(file))
 }
 
-/// Who is at the keyboard. Where programs read, nobody can be asked.
+/// Whether a person can be asked. With `--json`, nobody can.
 fn who_is_there(app: &App, options: &Options) -> Result<Person, Fail> {
     let is_agent = person::is_agent();
     if is_agent && options.yes {
-        return Err(Fail::refused("an agent cannot allow what a person is to be asked").hint(
-            "run it without `--yes`: what needs a person is left, and they can run it themselves.",
+        return Err(Fail::refused("an agent cannot answer questions for a person").hint(
+            "run it without `--yes`; steps that need a person stay open, and the person can run the file.",
         ));
     }
     let is_person = || person::at_terminal("a run asks", "run").is_ok();
@@ -90,7 +88,7 @@ fn who_is_there(app: &App, options: &Options) -> Result<Person, Fail> {
     Ok(Person { is_there, is_agent })
 }
 
-/// Who calls.
+/// The caller of the run.
 fn caller(app: &App, person: Person) -> Result<Caller, Fail> {
     Ok(Caller {
         ctx: app.ctx()?,
@@ -101,7 +99,7 @@ fn caller(app: &App, person: Person) -> Result<Caller, Fail> {
     })
 }
 
-/// What this process finds around it.
+/// The surroundings of the run: what the engine needs to know about this process.
 fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
     let mut processes = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
@@ -116,7 +114,7 @@ fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
     })
 }
 
-/// What the rules allow in the directory of a file, and in the project that the call is made in.
+/// The policies in the directory of the plan file and in the current project.
 fn permissions(app: &App, directory: &Path) -> Result<Permissions, Fail> {
     Ok(Permissions {
         steps: app.policy_in(directory)?,

@@ -2,7 +2,7 @@
 
 use punchlist_engine::session::{self, Left};
 use punchlist_formats::text;
-use punchlist_formats::view::{self, duration, json};
+use punchlist_formats::view::{self, json};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::{Plan, PlanId, Session};
@@ -11,25 +11,26 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::current_session;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 
-/// Take on what sessions that ended left open
+/// Take over the open items of sessions that ended
 ///
-/// Shows what was left, and gives it to the session that this is called in, or to the only live one
-/// here: if there is one such plan, that one, else the one that is named. A session that has nothing
-/// open works on that plan from then on; one that has gets the open items added to its own. The agent
-/// is shown the list with your next prompt.
+/// Shows which plans ended sessions left open, and gives one of them to a live session: the session
+/// that calls this verb, or the only live session of the project. If there are several such plans,
+/// name one. A session without open items works on the adopted plan from then on. A session with
+/// open items gets the adopted items added to its own list. The agent sees the list with your next
+/// prompt.
 #[derive(clap::Args)]
 pub(crate) struct Adopt {
-    /// The plan: its name, or the beginning or end of its id
+    /// The plan to adopt: its name, or the beginning or end of its id
     #[arg(value_name = "PLAN")]
     from: Option<String>,
-    /// Only show what was left open
+    /// Only show what is left open
     #[arg(long, conflicts_with = "from")]
     list: bool,
-    /// The session that takes it on: its id, or the beginning of it
+    /// The session that adopts the items: its id, or the beginning of it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }
@@ -49,31 +50,26 @@ Examples:
         let store = if self.list { app.store_to_read()? } else { None };
         let store = match store {
             Some(store) => store,
-            None if self.list || !app.has_store()? => return Ok(told(app, &[])),
+            None if self.list || !app.has_store()? => return Ok(listing(app, &[])),
             None => app.store()?,
         };
-        let mut left = block_on(session::left_open(&*store, project, &identity::host(), app.now))?;
+        let left = block_on(session::left_open(&*store, project, &identity::host(), app.now))?;
         if self.list {
-            return Ok(told(app, &left));
+            return Ok(listing(app, &left));
         }
         let (id, before) = match &self.from {
             Some(name) => {
                 let id = named(app, &*store, name)?;
                 (id, left.into_iter().find(|it| it.plan.id == id).map(|it| it.session))
             }
-            None if left.len() > 1 => {
-                return Err(Fail::usage("several plans were left open")
-                    .details(left.iter().map(|it| line(app, it)).collect())
-                    .hint("choose one: `punchlist adopt PLAN`."));
-            }
-            None => match left.pop() {
+            None => match session::only(left, app.now)? {
                 Some(left) => (left.plan.id, Some(left.session)),
-                None => return Ok(told(app, &[])),
+                None => return Ok(listing(app, &[])),
             },
         };
-        let session =
-            current_session::meant(app, &*store, self.session.as_deref())?.ok_or_else(|| {
-                Fail::not_found("there is no session here that could take it on").hint(
+        let session = current_session::for_verb(app, &*store, self.session.as_deref())?
+            .ok_or_else(|| {
+                Fail::not_found("there is no session here that could adopt it").hint(
                     "start the agent in this project first, or work on it by hand with `--plan`; \
                  `punchlist adopt --list` shows what was left.",
                 )
@@ -91,12 +87,8 @@ impl Adopt {
         id: PlanId,
         before: Option<&Session>,
     ) -> Result<Reply, Fail> {
-        let attached = block_on(store.attachment(session.attachment()))?.map(|it| it.plan);
-        let busy = plan_choice::live_plans(app, store, &app.project()?.name)?;
-        if attached != Some(id) && busy.contains(&id) {
-            return Err(Fail::refused(format!("plan {} is another live session's", id.short()))
-                .hint("end that session first; several can share a plan that has a name, with `--plan`."));
-        }
+        let (project, host) = (&app.project()?.name, identity::host());
+        block_on(session::may_adopt(store, session, project, id, &host, app.now))?;
         let mut ctx = app.in_session(app.ctx()?, store)?;
         ctx.holder = session.holder("");
         let adopted = block_on(session::adopt(store, session, id, before, &ctx))?;
@@ -109,7 +101,7 @@ impl Adopt {
         let name = session.actor_name("");
         let name = text::one_line(&name);
         let head = match adopted.moved {
-            true => format!("{name} has taken on what plan {} left open:\n", id.short()),
+            true => format!("{name} has adopted the open items of plan {}:\n", id.short()),
             false => format!("{name} works on plan {} now:\n", id.short()),
         };
         Ok(Reply { changed: true, ..Reply::text(head + &list(&plan)) })
@@ -124,7 +116,7 @@ fn list(plan: &Plan) -> String {
     out
 }
 
-/// The plan that was named. It need not be one that a session left.
+/// The plan with that name. Any plan will do, not only one that an ended session left.
 fn named(app: &App, store: &dyn Store, name: &str) -> Result<PlanId, Fail> {
     let id = plan_choice::find(app, store, name)?;
     let plan = block_on(store.read(id, Needs::header()))?;
@@ -135,36 +127,13 @@ fn named(app: &App, store: &dyn Store, name: &str) -> Result<PlanId, Fail> {
     Ok(id)
 }
 
-fn told(app: &App, left: &[Left]) -> Reply {
+fn listing(app: &App, left: &[Left]) -> Reply {
     if app.globals.json {
-        let one = |it: &Left| {
-            let mut value = json::summary(&it.plan);
-            value["session"] = serde_json::json!(it.session.key.id);
-            value["seenAt"] = serde_json::json!(json::time(it.session.seen_at));
-            value
-        };
-        let left: Vec<_> = left.iter().map(one).collect();
+        let left: Vec<_> = left.iter().map(Left::json).collect();
         return Reply::json(&serde_json::json!({ "leftOpen": left }));
     }
     if left.is_empty() {
-        return Reply::text("No session that ended left anything open here.\n");
+        return Reply::text("No ended session has open items here.\n");
     }
-    let lines = left.iter().map(|it| line(app, it) + "\n");
-    Reply::text(lines.collect::<String>())
-}
-
-/// A plan that was left, on a line. Titles of its items are for whoever adopts it.
-fn line(app: &App, left: &Left) -> String {
-    let Left { plan, session } = left;
-    let name = session.actor_name("");
-    let title = plan.name.as_deref().filter(|it| !it.is_empty()).unwrap_or(&plan.title);
-    let called =
-        if title.is_empty() { String::new() } else { format!("  {}", text::one_line(title)) };
-    let seen = duration::ago(session.seen_at, app.now);
-    format!(
-        "{}  {} open  {}, last seen {seen}{called}",
-        plan.id.short(),
-        plan.open,
-        text::one_line(&name)
-    )
+    Reply::text(left.iter().map(|it| it.line(app.now) + "\n").collect::<String>())
 }

@@ -1,34 +1,34 @@
 //! `punchlist approve`.
 
-use punchlist_formats::text;
-use punchlist_model::needs::Needs;
-use punchlist_model::{Evidence, ItemRef, Level, Op, Patch};
+use punchlist_formats::typed::items::find;
+use punchlist_formats::view::detail;
+use punchlist_model::{Evidence, Level, Op, Patch};
 
-use super::{Group, Verb, show};
-use crate::app::{App, no_plan};
+use super::{Group, Verb};
+use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::items::{self, Several};
 use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::{clock, identity, plan_choice};
 
-/// The key of an item's metadata under which the note of an approval is kept.
+/// The metadata key for the note of an approval.
 const NOTE: &str = "approval_note";
 
-/// Say as a person that items are done well
+/// Approve items as a person
 ///
-/// The strongest evidence that there is, and yours alone: it needs a terminal, where you confirm it by a
-/// key, and is refused where an agent makes the call.
+/// An approval is the strongest evidence. Only a person at a terminal can give it, and confirms it
+/// with a key. A call made by an agent is refused.
 #[derive(clap::Args)]
 pub(crate) struct Approve {
     /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
     items: Vec<Several>,
-    /// What you want to add
+    /// A note to store with the approval
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Complete them too
+    /// Also complete the items
     #[arg(long)]
     done: bool,
     #[command(flatten)]
@@ -48,7 +48,9 @@ Examples:
         person::at_terminal(what, Self::NAME)?;
         let by = identity::name(app.globals.name.as_deref())?;
         let items = items::each(app, &self.items)?;
-        let about = shown(app, &items)?;
+        let (_, plan) = plan_choice::whole_there(app)?;
+        let found = items.iter().map(|it| find(&plan, it));
+        let about = detail::before_approval(&found.collect::<Result<Vec<_>, _>>()?);
         let question = if self.done { "Approve and complete?" } else { "Approve?" };
         let otherwise = "nothing was approved";
         Act { what, verb: Self::NAME, about: &about, question, otherwise }.confirm()?;
@@ -68,21 +70,4 @@ Examples:
         }
         Request::new(ops, self.changing).answer(app)
     }
-}
-
-/// The items as a person sees them before they approve: what was to be done, and what is said of it.
-fn shown(app: &App, items: &[ItemRef]) -> Result<Vec<String>, Fail> {
-    let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else { return Err(no_plan()) };
-    let mut lines = Vec::new();
-    for item in items {
-        let item = show::find(&plan, item)?;
-        let status = item.status.as_str();
-        lines.push(format!("{}  {}  ({status})", item.number, text::one_line(&item.title)));
-        let said = [("criteria", item.completion_criteria.as_str())];
-        let outcome = [("outcome", item.outcome.as_deref().unwrap_or_default())];
-        for (name, text) in said.into_iter().chain(outcome).filter(|it| !it.1.is_empty()) {
-            lines.push(format!("    {name}: {}", text::truncate(&text::one_line(text), 200)));
-        }
-    }
-    Ok(lines)
 }

@@ -1,22 +1,22 @@
 //! `punchlist` without a verb: the list, and what comes next.
 
+use punchlist_engine::next::nothing_ready;
 use punchlist_formats::text;
 use punchlist_model::Status;
-use punchlist_model::needs::Needs;
 
 use super::list::List;
 use super::{Verb, next};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::Reply;
 
-/// Shows the list and what comes next; where there is no plan, how to begin one.
+/// Shows the list and the next item; without a plan, how to start one.
 pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
     if app.globals.json {
         return List::default().run(app);
     }
-    let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else { return begin(app) };
+    let Some((store, plan)) = plan_choice::whole(app)? else { return begin(app) };
     let mut reply = List::default().run(app)?;
     let line = match next::picked(app, &*store, &plan)? {
         Some(item) => {
@@ -30,20 +30,20 @@ pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
                 }
             }
         }
-        None => sentence(&next::nothing(&plan).message),
+        None => sentence(&nothing_ready(&plan).message),
     };
     reply.out.push_str(&format!("\n{line}\n"));
     Ok(reply)
 }
 
-/// A message as a sentence of its own.
+/// Turns a message into a sentence.
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
 }
 
-/// How to begin.
+/// Shows how to start.
 fn begin(app: &App) -> Result<Reply, Fail> {
     let project = &app.project()?.name;
     Ok(Reply::text(format!(

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use clap::{Arg, Command, FromArgMatches};
 use punchlist_formats::dialect::Dialect;
 use punchlist_formats::text;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::Filter;
 use punchlist_model::{Item, Plan};
 
@@ -13,20 +12,20 @@ use super::{Group, Row, Verb};
 use crate::app::App;
 use crate::args::{self, Globals};
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{plan_choice, verb};
 
-/// Most candidates of one kind; nobody looks through more.
+/// Maximum of candidates of one kind.
 const MOST: usize = 500;
 
-/// Print what could stand for the last word, a candidate a line
+/// Print completions of the last word, one per line
 ///
-/// The completions of bash, zsh and fish call it: items, plans, names and values that only the program
-/// knows. A tab and a description follow each.
+/// The completion scripts of bash, zsh and fish call this verb for items, plans, names and values.
+/// A tab and a description follow each candidate.
 #[derive(clap::Args)]
 pub(crate) struct Candidates {
-    /// The words behind `punchlist`, up to the cursor
+    /// The words after `punchlist`, up to the cursor
     #[arg(value_name = "WORD", last = true)]
     words: Vec<String>,
 }
@@ -40,7 +39,7 @@ Examples:
     const HIDDEN: bool = true;
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        // Whoever presses a key wants no error; without candidates the shell offers its own.
+        // An error would disturb the user's prompt. Without candidates, the shell offers its own.
         let found = found(app, &self.words).unwrap_or_default();
         let line = |(value, about): &(String, String)| {
             format!("{}\t{}\n", text::one_line(value), text::one_line(about))
@@ -49,10 +48,10 @@ Examples:
     }
 }
 
-/// The candidates, each with what it is.
+/// Candidates with their descriptions.
 type Found = Vec<(String, String)>;
 
-/// The names of values that the program knows.
+/// The names of values for which this verb has candidates.
 pub(super) const KINDS: [&str; 8] =
     ["ITEM", "ITEM|PLAN", "ID|NAME", "PLAN", "OLD", "NAME", "DIALECT", "AGENT"];
 
@@ -78,9 +77,9 @@ fn found(app: &App, words: &[String]) -> Option<Found> {
         "ITEM" => items(app, row.name),
         "ITEM|PLAN" => Some([items(app, row.name)?, plans(app)?].concat()),
         "ID|NAME" | "PLAN" => plans(app),
-        // Elsewhere it is a file or a directory.
+        // In other verbs, OLD is a file or a directory.
         "OLD" if row.name == "plans" => plans(app),
-        // There it is a tool.
+        // There, NAME is a tool.
         "NAME" if row.name != "policy" => names(app),
         "DIALECT" => Some(plain(Dialect::ALL.iter().map(|it| it.as_str()))),
         "AGENT" if row.name == "events" => Some(plain(["claude", "codex", "gemini", "acp"])),
@@ -89,8 +88,8 @@ fn found(app: &App, words: &[String]) -> Option<Found> {
     }
 }
 
-/// The words before the last, and the last. `--plan=re` is two words to us, however the shell cuts it: bash
-/// gives three, `--plan`, `=` and `re`.
+/// Splits off the last word. `--plan=re` counts as two words, although bash passes three: `--plan`,
+/// `=` and `re`.
 fn apart(words: &[String]) -> Option<(Vec<String>, String)> {
     let (current, before) = words.split_last()?;
     let mut before: Vec<String> = before.iter().filter(|it| *it != "=").cloned().collect();
@@ -102,7 +101,7 @@ fn apart(words: &[String]) -> Option<(Vec<String>, String)> {
     Some((before, current))
 }
 
-/// The argument that the next word would be the value of.
+/// The argument whose value the next word would be.
 fn argument(row: &Row, words: &[String]) -> Option<Arg> {
     let mut command = args::alone(row);
     command.build();
@@ -144,7 +143,7 @@ fn takes_value(arg: &&Arg) -> bool {
     arg.get_num_args().is_none_or(|it| it.takes_values())
 }
 
-/// The options of every verb as they stand in the words so far.
+/// The global options among the words so far.
 fn globals(row: &Row, words: &[String], app: &App) -> Globals {
     let command = args::alone(row).ignore_errors(true);
     let matches = command.try_get_matches_from(words);
@@ -154,7 +153,7 @@ fn globals(row: &Row, words: &[String], app: &App) -> Globals {
     Globals { json: false, db, ..found }
 }
 
-/// The values that the argument itself names.
+/// The possible values that clap knows for the argument.
 fn values(arg: &Arg) -> Found {
     let about = |it: &clap::builder::PossibleValue| {
         it.get_help().map(ToString::to_string).unwrap_or_default()
@@ -167,14 +166,14 @@ fn values(arg: &Arg) -> Found {
         .collect()
 }
 
-/// Words that need no description.
+/// Candidates without a description.
 fn plain<'a>(words: impl IntoIterator<Item = &'a str>) -> Found {
     words.into_iter().map(|it| (it.to_owned(), String::new())).collect()
 }
 
-/// The items that a verb could be meant for.
+/// The items that make sense for a verb.
 fn items(app: &App, verb: &str) -> Option<Found> {
-    let (_, plan) = plan_choice::read(app, &Needs::whole()).ok()??;
+    let (_, plan) = plan_choice::whole(app).ok()??;
     let fits = |item: &&Item| match verb {
         "done" | "start" | "skip" | "wait" => item.is_open(),
         "release" => item.status == punchlist_model::Status::InProgress,
@@ -188,7 +187,7 @@ fn items(app: &App, verb: &str) -> Option<Found> {
     Some(plan.listed().into_iter().filter(fits).map(one).collect())
 }
 
-/// The plans of the project, by name where they have one.
+/// The plans of the project, by name if they have one.
 fn plans(app: &App) -> Option<Found> {
     let store = app.store_to_read().ok()??;
     let project = Some(app.project().ok()?.name.clone());
@@ -201,9 +200,9 @@ fn plans(app: &App) -> Option<Found> {
     Some(plans.iter().map(one).collect())
 }
 
-/// Whoever owns an item or works on one, and the agents that do.
+/// The names of owners and workers of items, and of agents.
 fn names(app: &App) -> Option<Found> {
-    let (_, plan) = plan_choice::read(app, &Needs::whole()).ok()??;
+    let (_, plan) = plan_choice::whole(app).ok()??;
     let of = |plan: &Plan| -> BTreeSet<String> {
         let items = plan.items.values();
         let owners = items.clone().filter_map(|it| it.owner.clone());

@@ -5,30 +5,30 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::items::{self, Several};
 use crate::print::Reply;
 
 /// Mark items as completed
 ///
-/// Refused while an item under it or one that it depends on is open, or while evidence is asked for that
-/// is not there; the message says which. Several items are completed together or not at all. Also called
-/// `complete`.
+/// An item cannot be completed while one of its sub-items or dependencies is open, or while
+/// evidence that the plan demands is missing; the message says which. Several items are completed
+/// together or not at all. Also called `complete`.
 #[derive(clap::Args)]
 pub(crate) struct Done {
     /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
     items: Vec<Several>,
-    /// What came of it
+    /// What the result is
     #[arg(long, short, value_name = "TEXT")]
     outcome: Option<String>,
-    /// Complete the open items under it too
+    /// Also complete the open sub-items
     #[arg(long)]
     with_children: bool,
-    /// Also if what it depends on is not completed; for people, refused to agents
+    /// Complete the item even if a dependency is not completed; for people only
     #[arg(long)]
     anyway: bool,
-    /// The attempt under which it was worked on; a later claim then refuses this one
+    /// The attempt that you worked under; the call is refused if there is a newer claim
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
     #[command(flatten)]

@@ -1,23 +1,23 @@
 //! `punchlist forget`.
 
+use punchlist_engine::forget::Erasure;
 use punchlist_model::needs::{Needs, Reach};
-use punchlist_model::{Broken, Plan, Refusal};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::args::Globals;
 use crate::block_on;
-use crate::error::{Code, Fail};
-use crate::items::Typed;
+use crate::fail::{Code, Fail};
+use crate::items::{self, Typed};
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{change, outputs, places, plan_choice};
+use crate::{change, places, plan_choice};
 
-/// Erase what was written in an item, or in a whole plan
+/// Erase the texts of an item or a whole plan for good
 ///
-/// The one thing that cannot be undone: texts go from the list, the journal and the database's
-/// files, with what was run, put out, asked and answered for them, and a tombstone stays in their place.
-/// It is for a person at a terminal, who confirms it by a key.
+/// This cannot be undone. The texts are erased from the list, the journal and the database files,
+/// together with the outputs, questions and answers of their runs. A tombstone remains. Only a
+/// person at a terminal can do this, and confirms it with a key.
 #[derive(clap::Args)]
 pub(crate) struct Forget {
     /// An item's number, title or id, as `punchlist list --all` shows it; or a plan's name or id
@@ -27,7 +27,7 @@ pub(crate) struct Forget {
         conflicts_with = "whole_plan"
     )]
     item: Option<Typed>,
-    /// Every text of the plan, and its name
+    /// Erase every text of the plan, and its name
     #[arg(long)]
     whole_plan: bool,
 }
@@ -49,35 +49,16 @@ Examples:
             let app = App::new(Globals { plan: Some(plan), ..app.globals.clone() });
             return Self::plan().run(&app);
         }
-        let item = self.item.map(|it| it.find(app)).transpose()?;
+        let item = self.item.map(|it| items::one(app, &it)).transpose()?;
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };
         let Some((_, plan)) = plan_choice::read(app, &needs)? else { return Err(no_plan()) };
-        let mut number = None;
-        let question = match &item {
-            None => {
-                let name = plan.name.as_deref().unwrap_or(&plan.title);
-                let name = if name.is_empty() { String::new() } else { format!(" {name:?}") };
-                format!("Erase every text of plan {}{name} for ever?", plan.id.short())
-            }
-            Some(item) => {
-                let what = item.to_string();
-                let problem = Refusal::one;
-                let found = plan.find(item).map_err(problem)?;
-                let found =
-                    *number.insert(found.ok_or_else(|| problem(Broken::NotFound { what }))?);
-                format!("Erase every text of item {found} {:?} for ever?", title(&plan, found))
-            }
-        };
-        let otherwise = "nothing was erased";
-        let question = question.as_str();
+        let erasure = Erasure::find(&plan, item)?;
+        let (question, otherwise) = (&erasure.question(), "nothing was erased");
         Act { what, verb: Self::NAME, about: &[], question, otherwise }.confirm()?;
         let store = app.store()?;
         let ctx = app.in_session(app.ctx()?, &*store)?;
-        // While the store still knows where they are.
-        let directory = places::outputs()?;
-        outputs::erase(&block_on(outputs::of(&*store, &directory, plan.id, number))?)?;
-        let applied = block_on(store.forget(plan.id, item, ctx))?;
+        let applied = block_on(erasure.apply(&*store, &places::outputs()?, ctx))?;
         let mut reply = change::report(app, &*store, applied)?;
         if self.whole_plan && !app.globals.json {
             reply.out = format!("forgotten: every text of plan {}\n", plan.id.short());
@@ -93,7 +74,7 @@ impl Forget {
     }
 }
 
-/// The plan that was named, where an item could have been.
+/// The plan that was named, if the argument is a plan and not an item.
 fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     let name = match typed {
         Typed::Number(_) => return Ok(None),
@@ -108,7 +89,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     if !is_plan {
         return Ok(None);
     }
-    let is_item = match plan_choice::read(app, &Needs::whole()) {
+    let is_item = match plan_choice::whole(app) {
         Ok(Some((_, plan))) => {
             typed.within(&plan).is_ok_and(|item| plan.find(&item).is_ok_and(|it| it.is_some()))
         }
@@ -119,8 +100,4 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
             .hint("use the item's number, or `punchlist plans delete` for the plan."));
     }
     Ok(Some(name.clone()))
-}
-
-fn title(plan: &Plan, number: punchlist_model::Number) -> String {
-    plan.get(number).map(|item| item.title.chars().take(80).collect()).unwrap_or_default()
 }

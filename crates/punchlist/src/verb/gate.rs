@@ -1,7 +1,6 @@
 //! `punchlist gate`.
 
-use punchlist_engine::session;
-use punchlist_formats::text;
+use punchlist_engine::session::{self, HoldingGate};
 use punchlist_model::Session;
 use punchlist_model::guard::Gate as Setting;
 
@@ -9,20 +8,20 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::current_session;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person::{self, Act};
 use crate::print::Reply;
 
 /// Show or set how often an agent's stop may be refused
 ///
-/// While items are open, an agent that wants to stop is told what is open: with `once` one time for
-/// each prompt of yours, with `full` up to 8 times while it makes progress, with `off` never. What is
-/// set here holds at once and for one session; the key `gate` in the configuration holds for all.
-/// Without either, interactive sessions have `once` and headless ones `full`. Loosening it is for a person
-/// at a terminal, who confirms it by a key.
+/// When an agent wants to stop while items are open, the gate refuses and tells the agent what is
+/// open: with `once`, one time per prompt; with `full`, up to 8 times while the agent makes
+/// progress; with `off`, never. The setting applies at once and to one session; the configuration
+/// key `gate` applies to all sessions. The default is `once` in interactive sessions and `full` in
+/// headless ones. Only a person at a terminal can loosen the gate, and confirms it with a key.
 #[derive(clap::Args)]
 pub(crate) struct Gate {
-    /// off, once or full; default takes back what was set for the session
+    /// off, once or full; default removes the session's own setting
     #[arg(value_name = "SETTING", value_enum, hide_possible_values = true)]
     setting: Option<Wanted>,
     /// The session: its id, or the beginning of it
@@ -30,16 +29,16 @@ pub(crate) struct Gate {
     session: Option<String>,
 }
 
-/// What can be set.
+/// The values of `SETTING`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Wanted {
-    /// Never refuses
+    /// Never refuse
     Off,
-    /// Refuses once
+    /// Refuse once per prompt
     Once,
-    /// Refuses while it helps
+    /// Refuse up to 8 times while the agent makes progress
     Full,
-    /// As configured
+    /// Use the configured setting
     Default,
 }
 
@@ -68,7 +67,7 @@ Examples:
         let configured = app.settings()?.gate;
         let Some(wanted) = self.setting else {
             let session = match app.store_to_read()? {
-                Some(store) => current_session::meant(app, &*store, self.session.as_deref())?,
+                Some(store) => current_session::for_verb(app, &*store, self.session.as_deref())?,
                 None if self.session.is_some() => return Err(no_session()),
                 None => None,
             };
@@ -79,10 +78,10 @@ Examples:
             return Err(no_session());
         }
         let store = app.store()?;
-        let session = current_session::meant(app, &*store, self.session.as_deref())?
+        let session = current_session::for_verb(app, &*store, self.session.as_deref())?
             .ok_or_else(no_session)?;
-        let (holds, _, _) = holding(Some(&session), configured);
-        let (then, _, _) = with(wanted.setting(), session.interactive, configured);
+        let holds = HoldingGate::of(Some(&session), configured).setting;
+        let then = HoldingGate::with(wanted.setting(), session.interactive, configured).setting;
         if then < holds {
             let (what, otherwise) = ("the gate is loosened", "the gate stays as it was");
             let name = session.actor_name("");
@@ -99,7 +98,7 @@ Examples:
 }
 
 fn no_session() -> Fail {
-    Fail::not_found("no agent's session is known here").hint(if person::is_agent() {
+    Fail::not_found("there is no agent session here").hint(if person::is_agent() {
         "`punchlist doctor` says whether hooks are installed."
     } else {
         "for sessions to come, put `gate = \"off\"` into the configuration; \
@@ -107,55 +106,11 @@ fn no_session() -> Fail {
     })
 }
 
-/// What holds for a session, where that comes from, and why.
-fn holding(
-    session: Option<&Session>,
-    configured: Option<Setting>,
-) -> (Setting, &'static str, &'static str) {
-    let set = session.and_then(|it| it.memory.gate);
-    with(set, session.and_then(|it| it.interactive), configured)
-}
-
-fn with(
-    set: Option<Setting>,
-    interactive: Option<bool>,
-    configured: Option<Setting>,
-) -> (Setting, &'static str, &'static str) {
-    match (set, configured) {
-        (Some(set), _) => (set, "session", "set for this session"),
-        (None, Some(configured)) => (configured, "configuration", "set in the configuration"),
-        (None, None) if interactive == Some(false) => {
-            (Setting::default_for(false), "default", "usual in headless sessions")
-        }
-        (None, None) => (Setting::default_for(true), "default", "usual in interactive sessions"),
-    }
-}
-
-/// What holds, and why.
+/// Shows the setting that applies, and where it comes from.
 fn shown(app: &App, session: Option<&Session>, configured: Option<Setting>) -> Reply {
-    let interactive = session.and_then(|it| it.interactive);
-    let (setting, from, why) = holding(session, configured);
-    if app.globals.json {
-        return Reply::json(&serde_json::json!({
-            "agent": session.map(|it| &it.key.agent),
-            "session": session.map(|it| &it.key.id),
-            "interactive": interactive,
-            "gate": setting,
-            "from": from,
-        }));
+    let holds = HoldingGate::of(session, configured);
+    match app.globals.json {
+        true => Reply::json(&holds.json(session)),
+        false => Reply::prose(holds.text(session)),
     }
-    let name = session.map(|it| it.actor_name("")).unwrap_or_default();
-    let whose = match session {
-        Some(_) => format!("{}  ", text::one_line(&name)),
-        None => String::new(),
-    };
-    let mut out = format!("{whose}gate {}  ({why})\n", setting.as_str());
-    if (session, from) == (None, "default") {
-        out = format!("gate {}  (usual in interactive sessions)\n", setting.as_str());
-        out.push_str(&format!(
-            "gate {}  (usual in headless sessions)\n",
-            Setting::default_for(false).as_str()
-        ));
-    }
-    Reply::prose(out)
 }

@@ -1,16 +1,16 @@
-//! `punchlist guardian`: the second process that ends what the first one started.
+//! `punchlist guardian`: the second process, which starts and ends the commands of a run.
 //!
-//! A process that was started for that becomes one before any verb is looked at
-//! ([`punchlist_sched::guardian::enter_if_called`]); whoever gets here typed it.
+//! A real guardian never gets here: `main` becomes the guardian before it parses any verb
+//! ([`punchlist_sched::guardian::enter_if_called`]). This verb only answers somebody who typed it.
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
-/// Start and end processes for a run of this program
+/// Start and end processes for a run of Punchlist
 ///
-/// Punchlist starts this itself, with a socket as its standard input.
+/// Punchlist starts this process itself, with a socket as its standard input.
 #[derive(clap::Args)]
 pub(crate) struct Guardian {}
 

@@ -1,60 +1,60 @@
 //! `punchlist hook`.
 //!
-//! Whatever happens here, the agent goes on: exit 0, within two seconds, and nothing on stdout but a
-//! deliberate answer in one piece. What failed is written down for `doctor`.
+//! Whatever happens, the agent must continue: exit code 0, within two seconds, and nothing on
+//! stdout but a whole answer. Failures are logged for `doctor`.
 
 use std::io::{self, Read};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punchlist_engine::hook::failures;
-use punchlist_engine::hook::spool::{self, Spool, Spooled};
+use punchlist_engine::hook::{UnderWay, failures, spool};
 use punchlist_formats::hook::{Agent, Event, Version};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
-use crate::hook_event::{self, CaughtUp, Failed};
+use crate::fail::Fail;
+use crate::hook_event;
 use crate::print::Reply;
 use crate::{clock, person, places};
 
-/// Answer a hook of an agent
+/// Handle a hook event of an agent
 ///
-/// Called by the agent, which `punchlist install` tells to: the event comes as JSON on stdin. It keeps
-/// the agent's own list as a plan, holds a stop while items are open, and puts the list back where the
-/// agent lost it. Whatever goes wrong, the agent goes on: the exit code is always 0, nothing is
-/// printed but an answer, and `punchlist doctor` shows what failed. An event that cannot be kept in the
-/// database is kept beside it, and applied by the next hook or verb.
+/// The agent calls this verb once `punchlist install` has set it up; the event arrives as JSON on
+/// stdin. The hook stores the agent's own list as a plan, refuses a stop while items are open, and
+/// gives the agent its list again after a compaction. A failure never stops the agent: the exit
+/// code is always 0, nothing but the answer is printed, and `punchlist doctor` shows what failed.
+/// If the database cannot be written, the event goes to a spool beside it; the next hook or verb
+/// applies it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Hook {
     /// The agent: claude, codex, gemini
     #[arg(value_name = "AGENT")]
     agent: String,
-    /// The event, in any case; else the JSON names it
+    /// The event's name, in any case [default: as in the JSON]
     #[arg(value_name = "EVENT")]
     event: Option<String>,
-    /// The agent does not have the tools of our server: it is not told of them
+    /// The agent has no Punchlist MCP server, so the hook does not mention its tools
     #[arg(long)]
     own_tools: bool,
 }
 
-/// The longest input that is read.
+/// Maximum size of the input.
 const MOST_INPUT: u64 = 16 * 1024 * 1024;
-/// When the agent has waited long enough.
+/// The process ends itself after this time.
 const CEILING: Duration = Duration::from_millis(1_800);
-/// How long events that were kept before may hold this one up.
+/// How long applying the spool may delay this event.
 const CATCH_UP: Duration = Duration::from_millis(800);
 
-/// Whether the answer is settled: by us, who print it, or by the watchdog, who ends the process.
+/// Set by whichever comes first: the answer, which is printed, or the watchdog, which ends the
+/// process.
 static SETTLED: AtomicBool = AtomicBool::new(false);
 
-/// The event that is being decided, to be kept should that take too long.
-static UNDER_WAY: Mutex<Option<(Spool, Spooled)>> = Mutex::new(None);
+/// The event that is being handled. The watchdog spools it if that takes too long.
+static UNDER_WAY: UnderWay = UnderWay::new();
 
 impl Verb for Hook {
     const NAME: &'static str = "hook";
@@ -68,10 +68,10 @@ Examples:
         person::serve_agent();
         let log = Log { directory: directory(app), agent: self.agent.clone() };
         watch(log.clone());
-        // A fault of ours must not look like a deliberate exit code.
+        // The exit code of a panic could be taken for an answer.
         let answer = panic::catch_unwind(AssertUnwindSafe(|| self.answer(app, &log)));
         let answer = answer.unwrap_or_else(|_| {
-            log.note(app, None, "the hook broke down");
+            log.note(app, None, "the hook panicked");
             None
         });
         if SETTLED.swap(true, Ordering::SeqCst) {
@@ -85,7 +85,7 @@ impl Hook {
     /// The answer, if there is one.
     fn answer(&self, app: &App, log: &Log) -> Option<String> {
         let Some(agent) = Agent::named(&self.agent) else {
-            log.note(app, None, "there is no such agent: use claude, codex or gemini");
+            log.note(app, None, "unknown agent: use claude, codex or gemini");
             return None;
         };
         let bytes = match stdin() {
@@ -110,8 +110,8 @@ impl Hook {
         }
     }
 
-    /// Applies the event, after those that were kept before it. If the store cannot be used, the event
-    /// is kept for later, and the error says so.
+    /// Applies the spooled events, then this one. If the store cannot be used, the event is
+    /// spooled, and the error says so.
     fn decide(
         &self,
         app: &App,
@@ -123,36 +123,16 @@ impl Hook {
         let database = app.database().map_err(|fail| fail.message)?;
         let spool = hook_event::spool(database);
         let kept = facts.spooled(agent, self.event.as_deref(), bytes);
-        let is_kept = spool::is_kept(&event.what);
-        if is_kept {
-            *under_way() = Some((spool.clone(), kept.clone()));
-        }
-        let caught_up = hook_event::catch_up(database, Some(Instant::now() + CATCH_UP));
-        let decided = match caught_up {
-            // It must not overtake those that happened before it.
-            CaughtUp::No if is_kept => {
-                Err(Failed::Store("events that happened before wait still".to_owned()))
-            }
-            CaughtUp::Yes | CaughtUp::No => hook_event::decide(app, agent, event, &facts),
-        };
-        // From here on the watchdog keeps nothing.
-        let is_ours = under_way().take().is_some();
-        match decided {
-            Ok(answer) => {
-                let asks = std::env::var("AI_AGENT").unwrap_or_default();
-                Ok(agent.write(&answer, &event.what, Version::of_claude(&asks)))
-            }
-            Err(Failed::Store(why)) if is_kept && is_ours => Err(match spool.add(&kept) {
-                Ok(()) => format!("{why}; the event is kept, and applied by the next hook or verb"),
-                Err(lost) => format!("{why}; the event is lost: {lost}"),
-            }),
-            Err(failed) => Err(failed.words()),
-        }
+        let answer = UNDER_WAY.decide(
+            &spool,
+            &kept,
+            spool::is_kept(&event.what),
+            || hook_event::catch_up(database, Some(Instant::now() + CATCH_UP)),
+            || hook_event::decide(app, agent, event, &facts),
+        )?;
+        let asks = std::env::var("AI_AGENT").unwrap_or_default();
+        Ok(agent.write(&answer, &event.what, Version::of_claude(&asks)))
     }
-}
-
-fn under_way() -> std::sync::MutexGuard<'static, Option<(Spool, Spooled)>> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn stdin() -> io::Result<Vec<u8>> {
@@ -164,7 +144,7 @@ fn stdin() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Where failures are written down: the user's data directory, else beside the database.
+/// The directory of the failure log: the user's data directory, else the database's.
 fn directory(app: &App) -> Option<PathBuf> {
     places::data().ok().or_else(|| Some(app.database().ok()?.parent()?.to_owned()))
 }
@@ -193,24 +173,15 @@ impl Log {
     }
 }
 
-/// Ends the process when the agent has waited long enough, whatever holds us up.
+/// The watchdog: ends the process after [`CEILING`], whatever blocks.
 fn watch(log: Log) {
     let spawned = thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
         thread::sleep(CEILING);
         if !SETTLED.swap(true, Ordering::SeqCst) {
-            let what = match under_way().take().map(|(spool, event)| spool.add(&event)) {
-                None => "no answer within 2 seconds".to_owned(),
-                Some(Ok(())) => {
-                    "no answer within 2 seconds; the event is kept, and applied by the \
-                                 next hook or verb"
-                        .to_owned()
-                }
-                Some(Err(why)) => format!("no answer within 2 seconds; the event is lost: {why}"),
-            };
-            log.write(clock::now(), None, &what);
+            log.write(clock::now(), None, &UNDER_WAY.give_up());
             process::exit(0);
         }
     });
-    // Without a second thread there is still the time-out of the agent's own.
+    // If the thread cannot be started, the agent's own timeout still applies.
     drop(spawned);
 }

@@ -3,28 +3,27 @@
 use std::future::poll_fn;
 
 use punchlist_formats::view::{json, log};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Cursor, Entry, Scope};
-use punchlist_model::{Event, Plan, Revision, What};
+use punchlist_model::{Plan, Revision};
 
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::{self, Reply};
 
-/// Show what happened to the plan
+/// Show the changes of the plan
 ///
-/// The newest change comes last. With `--json`, one change a line, with every value before and
-/// after.
+/// The newest change comes last. With `--json`, prints one change per line, with old and new
+/// values.
 #[derive(clap::Args)]
 pub(crate) struct Log {
-    /// How many changes; 0 for all
+    /// How many changes to show; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
     number: u32,
-    /// Go on with what happens next, until interrupted
+    /// Wait for new changes and print them, until interrupted
     #[arg(long, short)]
     follow: bool,
 }
@@ -40,9 +39,7 @@ Examples:
   punchlist log -n 0 --json > journal.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
-            return Err(no_plan());
-        };
+        let (store, plan) = plan_choice::whole_there(app)?;
         if self.follow {
             return self.go_on(app, &*store, &plan);
         }
@@ -52,18 +49,18 @@ Examples:
 }
 
 impl Log {
-    /// The changes asked for, up to now.
+    /// The last changes, as many as asked for.
     fn past(&self, store: &dyn Store, plan: &Plan) -> Result<Vec<Entry>, Fail> {
         let most = if self.number == 0 { u32::MAX } else { self.number };
         let after = Revision(plan.revision.0.saturating_sub(u64::from(most)));
         Ok(block_on(store.journal(plan.id, after, most))?)
     }
 
-    /// Prints the past, then each change as it comes. Ends when nobody reads any more.
+    /// Prints the last changes, then new ones until nobody reads them.
     fn go_on(&self, app: &App, store: &dyn Store, plan: &Plan) -> Result<Reply, Fail> {
-        // Following begins before the past is read, so that nothing falls between.
+        // Subscribes before reading the past, so that no change is missed.
         let mut coming = block_on(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
-        let plan = block_on(store.read(plan.id, Needs::whole()))?;
+        let plan = block_on(store.whole(plan.id))?;
         let past = self.past(store, &plan)?;
         let mut seen = plan.revision;
         let mut open = print::live(&lines(app, store, &plan, past)?)?;
@@ -72,7 +69,7 @@ impl Log {
             let Some((_, entry)) = next.transpose()? else { break };
             if entry.revision > seen {
                 seen = entry.revision;
-                let plan = block_on(store.read(entry.plan, Needs::whole()))?;
+                let plan = block_on(store.whole(entry.plan))?;
                 open = print::live(&lines(app, store, &plan, vec![entry])?)?;
             }
         }
@@ -80,7 +77,7 @@ impl Log {
     }
 }
 
-/// Changes as they are printed.
+/// Formats changes for printing.
 fn lines(
     app: &App,
     store: &dyn Store,
@@ -91,20 +88,12 @@ fn lines(
         let lines = entries.iter().map(|entry| json::render(&json::entry(entry)) + "\n");
         return Ok(lines.collect());
     }
-    entries.iter_mut().for_each(without_renewals);
+    entries.iter_mut().for_each(log::without_renewals);
     let reader = app.actor(store)?;
     let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
     let screen = app.screen();
     let mut options = app.view(screen);
-    // What is followed happens after the call began.
+    // Followed changes are newer than the start of this call.
     options.now = entries.iter().map(|entry| entry.at).fold(options.now, Ord::max);
     Ok(screen.drawn(&log::log(plan, &entries, show, &options)))
-}
-
-/// Every write of a worker renews its claims; beside what else it did, that is not worth a line.
-fn without_renewals(entry: &mut Entry) {
-    let is_renewal = |event: &Event| matches!(event, Event::Changed { what: What::Renewed, .. });
-    if !entry.events.iter().all(is_renewal) {
-        entry.events.retain(|event| !is_renewal(event));
-    }
 }

@@ -1,6 +1,7 @@
-//! The verbs: one file each, and the table that finds them.
+//! The verbs: one file each, and the table of all verbs.
 //!
-//! A verb reads its arguments, asks for one thing and prints one thing. Its doc comment is its help.
+//! A verb parses its arguments, makes one call and prints one result. Its doc comment is its help
+//! text.
 
 mod acp_tap;
 mod add;
@@ -52,25 +53,25 @@ mod watch;
 use clap::{ArgMatches, Args, Command};
 
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
-/// A verb: its arguments, and what it does.
+/// A verb: its arguments and its code.
 pub(crate) trait Verb: Args + 'static {
-    /// What is typed.
+    /// The verb's name on the command line.
     const NAME: &'static str;
-    /// What it is for.
+    /// Its group in the overview.
     const GROUP: Group;
-    /// Lines under its help that show how it is used.
+    /// Examples, printed below its help.
     const EXAMPLES: &'static str;
-    /// Whether the overview leaves it out.
+    /// Whether the overview leaves the verb out.
     const HIDDEN: bool = false;
 
-    /// Does it.
+    /// Executes the verb.
     fn run(self, app: &App) -> Result<Reply, Fail>;
 }
 
-/// What a verb is for.
+/// A group of verbs in the overview.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Group {
     /// Working on a plan.
@@ -86,7 +87,7 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// In the order of the overview.
+    /// All groups, in the order of the overview.
     pub(crate) const ALL: [Self; 5] = [Self::Plan, Self::Look, Self::Keep, Self::Agent, Self::Rest];
 
     pub(crate) fn title(self) -> &'static str {
@@ -102,15 +103,15 @@ impl Group {
 
 /// A row of the table of verbs.
 pub(crate) struct Row {
-    /// What is typed.
+    /// The verb's name on the command line.
     pub(crate) name: &'static str,
-    /// What it is for.
+    /// Its group in the overview.
     pub(crate) group: Group,
-    /// Whether the overview leaves it out.
+    /// Whether the overview leaves the verb out.
     pub(crate) hidden: bool,
-    /// Adds its arguments and help to a parser.
+    /// Adds the verb's arguments and help to a parser.
     pub(crate) augment: fn(Command) -> Command,
-    /// Does it.
+    /// Executes the verb.
     pub(crate) run: fn(&App, &mut ArgMatches) -> Result<Reply, Fail>,
 }
 
@@ -122,7 +123,7 @@ const fn row<V: Verb>() -> Row {
         augment: |command| V::augment_args(command).after_help(V::EXAMPLES),
         run: |app, matches| match V::from_arg_matches_mut(matches) {
             Ok(verb) => verb.run(app),
-            // Cannot happen: the parser had the same arguments.
+            // Cannot happen: clap has validated these arguments.
             Err(error) => Err(Fail::usage(error.to_string())),
         },
     }
@@ -180,7 +181,7 @@ pub(crate) fn all() -> &'static [Row] {
     ALL
 }
 
-/// Other words for verbs, as other programs have them, and what each puts before the arguments.
+/// Aliases, with the verb and the arguments that each stands for.
 pub(crate) const ALIASES: [(&str, &str, &[&str]); 5] = [
     ("ls", "list", &[]),
     ("rm", "skip", &[]),
@@ -189,12 +190,12 @@ pub(crate) const ALIASES: [(&str, &str, &[&str]); 5] = [
     ("claim", "next", &["--claim"]),
 ];
 
-/// The verb that another word stands for, and what comes before its arguments.
+/// The verb of an alias, and the arguments that the alias adds.
 pub(crate) fn alias(word: &str) -> Option<(&'static str, &'static [&'static str])> {
     ALIASES.iter().find(|it| it.0 == word).map(|it| (it.1, it.2))
 }
 
-/// The other words for a verb.
+/// The aliases of a verb.
 pub(crate) fn aliases_of(name: &str) -> impl Iterator<Item = &'static str> {
     ALIASES.iter().filter(move |it| it.1 == name).map(|it| it.0)
 }

@@ -5,16 +5,16 @@ use punchlist_model::{Op, Place, Position};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
-use crate::items::Typed;
+use crate::fail::Fail;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Move an item to another place on the list
 ///
-/// Its number stays what it was. To make one item depend on another, use `punchlist edit --after`.
+/// The item keeps its number. To make one item depend on another, use `punchlist edit --after`.
 #[derive(clap::Args)]
 pub(crate) struct Move {
-    /// Its number, title or id
+    /// The item: its number, title or id
     #[arg(value_name = "ITEM")]
     item: Typed,
     #[command(flatten)]
@@ -26,19 +26,19 @@ pub(crate) struct Move {
 #[derive(clap::Args)]
 #[group(required = true, multiple = false)]
 struct Where {
-    /// To the top of the list
+    /// Move to the top of the list
     #[arg(long)]
     first: bool,
-    /// To the end of the list
+    /// Move to the end of the list
     #[arg(long)]
     last: bool,
-    /// To this position
+    /// Move to this position
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u32).range(1..))]
     to: Option<u32>,
-    /// In front of this item
+    /// Move before this item
     #[arg(long, value_name = "ITEM")]
     before: Option<Typed>,
-    /// Right behind this item
+    /// Move right after this item
     #[arg(long, value_name = "ITEM", visible_alias = "after")]
     behind: Option<Typed>,
 }
@@ -56,11 +56,11 @@ Examples:
         let to = match self.place {
             Where { first: true, .. } => Place::Front,
             Where { to: Some(to), .. } => Place::At(Position(to)),
-            Where { before: Some(item), .. } => Place::Before(item.find(app)?),
-            Where { behind: Some(item), .. } => Place::After(item.find(app)?),
+            Where { before: Some(item), .. } => Place::Before(items::one(app, &item)?),
+            Where { behind: Some(item), .. } => Place::After(items::one(app, &item)?),
             Where { .. } => Place::Back,
         };
-        let op = Op::Move { item: self.item.find(app)?, to };
+        let op = Op::Move { item: items::one(app, &self.item)?, to };
         Request::new(vec![op], self.changing).answer(app)
     }
 }

@@ -1,29 +1,30 @@
 //! `punchlist next`.
 
+use punchlist_engine::next;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::{Ctx, Item, Op, Plan, decide};
+use punchlist_model::{Ctx, Item, Op, Slice};
 
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::change::{self, Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 
-/// Show the next ready item, or take it
+/// Show the next ready item, or start it
 ///
-/// Ready is what is pending, waits for nobody, depends on completed items only and has no open item
-/// under it. Of those, the lowest priority comes first, then the list's order. What you have in progress already comes
-/// before everything. Exit 4 if nothing is ready.
+/// An item is ready if it is pending, waits for nothing, has no open sub-item, and all its
+/// dependencies are completed. The item that you have in progress comes first, then the ready item
+/// with the highest priority, then the order of the list. The exit code is 4 if nothing is ready.
 #[derive(clap::Args)]
 pub(crate) struct Next {
-    /// Start it, in the same step
+    /// Start the item in the same transaction
     #[arg(long)]
     claim: bool,
-    /// The process that does the work: when it ends, the claim ends
+    /// The process that does the work; the claim ends when the process ends
     #[arg(long, value_name = "PID", requires = "claim")]
     pid: Option<u32>,
     #[command(flatten)]
@@ -45,14 +46,12 @@ Examples:
             let (store, applied) = Request { pid: self.pid, ..request }.make(app)?;
             return match applied.decision.picked {
                 Some(_) => change::report(app, &*store, applied),
-                None => Err(nothing(&applied.plan)),
+                None => Err(next::nothing_ready(&applied.plan)),
             };
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::of(&[Op::Next]))? else {
-            return Err(no_plan());
-        };
+        let (store, plan) = plan_choice::read_there(app, &Needs::of(&[Op::Next]))?;
         let Some(item) = picked(app, &*store, &plan)? else {
-            return Err(nothing(&plan));
+            return Err(next::nothing_ready(&plan));
         };
         if app.globals.json {
             let value = serde_json::json!({
@@ -65,27 +64,12 @@ Examples:
     }
 }
 
-/// The item that comes next. The same decision that a claim would be, so that both always mean the
-/// same item.
+/// The item that comes next.
 pub(super) fn picked<'a>(
     app: &App,
     store: &dyn Store,
-    plan: &'a Plan,
+    plan: &'a Slice,
 ) -> Result<Option<&'a Item>, Fail> {
     let ctx = Ctx { gone: identity::gone(plan), ..app.in_session(app.ctx()?, store)? };
-    let picked = decide(plan, &[Op::Next], &ctx)?.picked;
-    Ok(picked.and_then(|number| plan.get(number)))
-}
-
-pub(super) fn nothing(plan: &Plan) -> Fail {
-    match plan.open {
-        0 => Fail::not_found("nothing is left to do").hint("`punchlist list` shows what was done."),
-        open => {
-            let items = if open == 1 { "item is" } else { "items are" };
-            Fail::not_found(format!(
-                "nothing is ready: {open} {items} open, but in progress, waiting or blocked"
-            ))
-            .hint("`punchlist list` shows what each of them waits for.")
-        }
-    }
+    Ok(next::picked(plan, &ctx)?)
 }

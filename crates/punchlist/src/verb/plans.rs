@@ -1,62 +1,62 @@
 //! `punchlist plans`.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use punchlist_formats::text;
-use punchlist_formats::view::{json, plans};
-use punchlist_model::event::TOMBSTONE;
+use punchlist_formats::view::json;
+use punchlist_formats::view::plans::{self, Folded};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Filter, Summary};
-use punchlist_model::{End, Op, PlanId, PlanPatch, Rules};
-use serde_json::Value;
+use punchlist_model::{Op, PlanId, PlanPatch, Rules};
 
 use super::forget::Forget;
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::args::Globals;
 use crate::block_on;
 use crate::change::{self, Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, plan_choice, repository};
 
+pub(super) use punchlist_formats::view::plans::called;
+
 /// Show the plans of this project, or of all
 ///
-/// It also renames, archives and deletes them: see the commands below. The one that changed last
-/// comes first. A plan that an agent's session works on at this moment is marked as live. Finished and
-/// archived plans are counted, not shown; `--finished` or `--all` shows them. With `--all`, directories
-/// that are gone are named below, with the command that gives their plans to the directory's new name.
+/// The plan that changed last comes first. A plan that an agent's session works on now is marked as
+/// live. Finished and archived plans are only counted unless `--finished` or `--all` is given. With
+/// `--all`, directories that are gone are listed below, with the command that moves their plans to
+/// the new path. The commands below rename, archive and delete plans.
 #[derive(clap::Args)]
 pub(crate) struct Plans {
-    /// Those of every project, finished and archived ones too
+    /// Show the plans of every project, finished and archived ones too
     #[arg(long)]
     all: bool,
-    /// Finished and archived ones too
+    /// Also show finished and archived plans
     #[arg(long)]
     finished: bool,
     #[command(subcommand)]
     act: Option<Act>,
 }
 
-/// What is done to a plan.
+/// The commands of `plans`.
 #[derive(clap::Subcommand)]
 enum Act {
-    /// Give a plan another name
+    /// Rename a plan
     Rename {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "OLD")]
         old: String,
-        /// The name that it gets
+        /// The new name
         #[arg(value_name = "NEW")]
         new: String,
         #[command(flatten)]
         changing: Changing,
     },
-    /// Put a plan away: `plans` leaves it out; nothing is lost
+    /// Archive a plan: `plans` no longer shows it, but nothing is lost
     Archive {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "PLAN")]
         plan: String,
         #[command(flatten)]
@@ -64,15 +64,15 @@ enum Act {
     },
     /// Take a plan out of the archive
     Unarchive {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "PLAN")]
         plan: String,
         #[command(flatten)]
         changing: Changing,
     },
-    /// Erase every text of a plan for ever, at a terminal: the same as `punchlist forget PLAN`
+    /// Erase every text of a plan for good, like `punchlist forget PLAN`
     Delete {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "PLAN")]
         plan: String,
     },
@@ -135,16 +135,6 @@ Examples:
     }
 }
 
-/// What a plan is called in a line of its own.
-pub(super) fn called(plan: &Summary) -> Cow<'_, str> {
-    match (&plan.name, plan.title.as_str()) {
-        (Some(name), "") => name.into(),
-        (None, "") if plan.attachment.is_none() => "(the project's own)".into(),
-        (None, "") => "(no title)".into(),
-        (_, title) => title.into(),
-    }
-}
-
 /// The plans that live sessions work on.
 pub(super) fn live(
     app: &App,
@@ -159,49 +149,6 @@ pub(super) fn live(
         live.extend(plan_choice::live_plans(app, store, project)?);
     }
     Ok(live)
-}
-
-/// How many plans an overview leaves out, and why.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Folded {
-    finished: usize,
-    archived: usize,
-    deleted: usize,
-}
-
-impl Folded {
-    /// Takes out what an overview leaves out. What somebody works on at this moment stays.
-    pub(super) fn away(summaries: &mut Vec<Summary>, live: &BTreeSet<PlanId>) -> Self {
-        let mut folded = Self::default();
-        summaries.retain(|plan| {
-            let count = match plan.end {
-                _ if live.contains(&plan.id) => return true,
-                _ if plan.title == TOMBSTONE => &mut folded.deleted,
-                _ if plan.archived => &mut folded.archived,
-                End::Drained => &mut folded.finished,
-                End::Open | End::Stopped => return true,
-            };
-            *count += 1;
-            false
-        });
-        folded
-    }
-
-    /// A line that says what is not shown, or nothing.
-    pub(super) fn line(self) -> String {
-        let counts = [(self.finished, "finished"), (self.archived, "archived")];
-        let words: Vec<String> =
-            counts.iter().filter(|it| it.0 > 0).map(|(n, word)| format!("{n} {word}")).collect();
-        if words.is_empty() {
-            return String::new();
-        }
-        format!("{} not shown: punchlist plans --finished\n", words.join(", "))
-    }
-
-    pub(super) fn json(self) -> Value {
-        let Self { finished, archived, deleted } = self;
-        serde_json::json!({"finished": finished, "archived": archived, "deleted": deleted})
-    }
 }
 
 impl Act {
@@ -231,12 +178,12 @@ fn archived(rules: Rules, archived: bool) -> PlanPatch {
     PlanPatch { rules: Some(Rules { archived, ..rules }), ..PlanPatch::default() }
 }
 
-/// The same call about another plan.
+/// The same call with another plan.
 fn of(app: &App, plan: String) -> App {
     App::new(Globals { plan: Some(plan), ..app.globals.clone() })
 }
 
-/// Changes what a plan is called or where it is kept, and says so.
+/// Renames or archives a plan, and reports it.
 fn change(
     app: &App,
     plan: String,
@@ -245,9 +192,7 @@ fn change(
     words: &str,
 ) -> Result<Reply, Fail> {
     let app = of(app, plan);
-    let Some((store, before)) = plan_choice::read(&app, &Needs::header())? else {
-        return Err(no_plan());
-    };
+    let (store, before) = plan_choice::read_there(&app, &Needs::header())?;
     drop(store);
     let op = Op::Plan(Box::new(patch(before.rules)));
     let (store, applied) = Request::new(vec![op], changing).make(&app)?;

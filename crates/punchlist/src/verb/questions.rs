@@ -6,23 +6,24 @@ use punchlist_model::call::{Question, QuestionFilter, Standing};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person;
 use crate::print::Reply;
 
-/// How many are shown that wait no longer.
+/// Maximum of closed questions to show.
 const MOST: u32 = 50;
 
-/// Show what waits for a person's answer
+/// Show the open questions
 ///
-/// A call that no rule allows asks first: which command it would run, or what it would change. The
-/// question waits in the database, so it can be answered from any terminal. The newest comes last.
+/// Before a call runs that no rule allows, Punchlist asks a person: which command would run, or
+/// what it would change. The question is stored in the database, so that it can be answered from
+/// any terminal. The newest question comes last.
 #[derive(clap::Args)]
 pub(crate) struct Questions {
-    /// Also those that wait no longer, and what was answered
+    /// Also show questions that are no longer open, with their answers
     #[arg(long)]
     all: bool,
-    /// Those of every project
+    /// Show the questions of every project
     #[arg(long)]
     everywhere: bool,
 }
@@ -49,7 +50,7 @@ Examples:
             return Ok(Reply::json(&serde_json::json!({ "questions": questions })));
         }
         if found.is_empty() {
-            let what = if self.all { "Nothing was asked" } else { "Nothing waits for an answer" };
+            let what = if self.all { "No question was asked" } else { "No open question" };
             let place = if self.everywhere { "anywhere" } else { "here" };
             return Ok(Reply::text(format!("{what} {place}.\n")));
         }

@@ -6,10 +6,10 @@ use punchlist_formats::view::schema;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::args;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::print::Reply;
 
-/// Print a page of the reference
+/// Print a page of the reference documentation
 #[derive(clap::Args)]
 pub(crate) struct Reference {
     /// verbs, tools, exit-codes, events-schema, json or json-schema
@@ -17,7 +17,7 @@ pub(crate) struct Reference {
     page: Page,
 }
 
-/// The pages that are made from the program itself.
+/// The generated pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Page {
     /// docs/reference/verbs.md
@@ -56,21 +56,21 @@ Examples:
 
 const MADE: &str = "<!-- Made by `punchlist reference`; do not edit. -->\n\n";
 
-/// The heading of what is the same for all verbs.
+/// The heading of the global options.
 const COMMON: &str = "Options of every verb:";
 
 fn verbs() -> String {
     let mut out = format!("{MADE}# Verbs\n\n```text\n{}```\n", args::overview());
     let mut common = String::new();
     for row in super::all().iter().filter(|row| !row.hidden) {
-        // At a fixed width, so that the page does not depend on who makes it.
+        // A fixed width, so that the page is the same on every terminal.
         let help = args::help(args::alone(row).term_width(100));
         let (own, rest) = help.split_once(COMMON).unwrap_or((&help, ""));
         let (options, examples) = rest.split_once("\nExamples:").unwrap_or((rest, ""));
         let own = own.trim_end();
         let examples = examples.trim_end();
         out.push_str(&format!("\n## {}\n\n```text\n{own}\n\nExamples:{examples}\n```\n", row.name));
-        // Some verbs explain their options at length; the shortest form is the one to print.
+        // Some verbs print their options in the long form; the page has the short one.
         if common.is_empty() || options.len() < common.len() {
             options.clone_into(&mut common);
         }
@@ -81,8 +81,7 @@ fn verbs() -> String {
 }
 
 fn tools() -> String {
-    let mut out =
-        format!("{MADE}# Tools\n\nWhat a model is given, by dialect, at the full surface.\n");
+    let mut out = format!("{MADE}# Tools\n\nThe tools of each dialect, at the full surface.\n");
     for dialect in Dialect::ALL {
         out.push_str(&format!("\n## {dialect}\n"));
         for tool in dialect.tools(Surface::Full) {
@@ -114,7 +113,7 @@ fn events_schema() -> String {
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 
-/// What each verb answers with `--json`, by name.
+/// The definitions of what each verb prints with `--json`.
 fn json() -> String {
     let mut out = format!(
         "{MADE}# What `--json` prints\n\nNames are in camelCase, and times are RFC 3339 in UTC with milliseconds. A field \

@@ -5,19 +5,19 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::items::{self, Several};
 use crate::print::Reply;
 
 /// Put items in progress back to pending
 ///
-/// A person may take back any item; its claim ends, and a late write of its worker is refused.
+/// The item's claim ends, and a late write of its worker is refused. A person may release any item.
 #[derive(clap::Args)]
 pub(crate) struct Release {
     /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
     items: Vec<Several>,
-    /// The attempt under which it was worked on; a later claim then refuses this one
+    /// The attempt that you worked under; the call is refused if there is a newer claim
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
     #[command(flatten)]

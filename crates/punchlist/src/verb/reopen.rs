@@ -5,19 +5,19 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::items::{self, Several};
 use crate::print::Reply;
 
-/// Open completed or cancelled items again
+/// Reopen completed or cancelled items
 ///
-/// They are pending again, and what was noted as their outcome is left to the journal.
+/// The items are pending again. Their old outcome is only in the journal.
 #[derive(clap::Args)]
 pub(crate) struct Reopen {
     /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
     items: Vec<Several>,
-    /// Begin it at once
+    /// Also start the item
     #[arg(long)]
     start: bool,
     #[command(flatten)]

@@ -1,20 +1,22 @@
 //! `punchlist replace`.
 
+use punchlist_formats::typed::checklist;
 use punchlist_model::Op;
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
+use crate::input;
 use crate::print::Reply;
-use crate::{checklist, input};
 
-/// Make the list what stdin says
+/// Replace the whole list with the one on stdin
 ///
-/// Reads a checklist (`- [ ] title`, `[x]` done, `[>]` in progress, `[-]` cancelled) or a JSON array
-/// of `{title, status, active_form, id}`. Entries are matched by id, then by equal title: what matches
-/// keeps its number and history, what is new is added, what is missing is dropped, with a warning
-/// if it was open. Dropped items stay in `punchlist list --all` and `punchlist log`.
+/// Reads a checklist (`- [ ] title`, `[x]` done, `[>]` in progress, `[-]` cancelled) or a JSON
+/// array of `{title, status, active_form, id}`. Entries are matched with items by id, then by equal
+/// title. A matched item keeps its number and history, a new entry is added, and an item that is
+/// not in the input is dropped, with a warning if it was open. `punchlist list --all` and
+/// `punchlist log` still show dropped items.
 #[derive(clap::Args)]
 pub(crate) struct Replace {
     #[command(flatten)]

@@ -7,64 +7,67 @@ use punchlist_engine::run::{Choice, Earlier, OnFailure, Options};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::run::{self, Ask};
 
-/// Work off a plan that is written in Markdown
+/// Run a plan that is written in Markdown
 ///
-/// A plan file is a checklist. An item may say how it is done: `run:` a command, `agent:` claude, codex or
-/// gemini; how it is known to be done: `verify:` a command, `covers:` the files that it speaks for; and
-/// when: `after:` other items, `approve: yes` to be asked first, `retry: 2`, `timeout: 5m`. An item that
-/// says nothing is done by hand, and you are asked.
+/// A plan file is a checklist. Its items may have fields. How an item is done: `run:` a command, or
+/// `agent:` claude, codex or gemini. How Punchlist checks that it is done: `verify:` a command,
+/// `covers:` the files that the check covers. When it runs: `after:` other items, `approve: yes` to
+/// be asked first, `retry: 2`, `timeout: 5m`. An item without `run:` or `agent:` is a manual step,
+/// and you are asked whether it is done.
 ///
-/// Items run side by side as far as they may. What is done is kept as it happens: stop it, kill it, and the
-/// same command goes on where it was and repeats nothing that is done. An item that was under way at the
-/// time is verified first; otherwise it runs again if it has `retry:` or with `--retry-interrupted`, you
-/// are asked on a terminal, and else it stays open and interrupted, however many runs later. Ctrl-C stops what runs and ends; a second one at once.
+/// Independent items run in parallel. Every result is stored as it happens: if a run is stopped or
+/// killed, the same command continues where it was and repeats nothing that is done. An item that
+/// was executing when its run was killed is interrupted. Its check runs first; if that does not
+/// pass, the item runs again if it has `retry:` or you gave `--retry-interrupted`. Otherwise you
+/// are asked on a terminal, or the item stays open and interrupted. Ctrl-C stops the running items
+/// and ends the run; a second Ctrl-C ends it at once.
 ///
-/// The commands of a file that you name are trusted as if you had typed them. Rules of your configuration
-/// still hold: what they deny does not run, what they want asked is asked.
+/// The commands of a plan file that you run are trusted as if you had typed them. The rules of your
+/// policy still apply: denied commands do not run, and rules that ask still ask.
 #[derive(clap::Args)]
 pub(crate) struct Run {
     /// The plan file
     #[arg(value_name = "PLAN.md")]
     file: PathBuf,
-    /// How many items at once; as many as there are processors otherwise
+    /// How many items to run in parallel [default: the number of processors]
     #[arg(long, short, value_name = "N")]
     jobs: Option<NonZeroU32>,
-    /// Allow everything that would be asked
+    /// Answer yes to every question
     #[arg(long)]
     yes: bool,
-    /// Show what would be done and in which order, and do nothing
+    /// Show what would run and in which order, and run nothing
     #[arg(long)]
     dry_run: bool,
-    /// Only this item and what is under it, by its title or number; may be repeated
+    /// Only run this item and its sub-items, by title or number; may be repeated
     #[arg(long, value_name = "ITEM")]
     only: Vec<String>,
-    /// This item and those below it; what stands above holds nothing up
+    /// Start at this item: run it and the items below, and do not wait for the items above
     #[arg(long, value_name = "ITEM", conflicts_with = "only")]
     from: Option<String>,
-    /// When an item fails: `stop` lets nothing new begin, `skip` goes on with what does not need it,
-    /// `retry:N` tries it N times more and then stops
+    /// When an item fails: `stop` starts nothing new, `skip` continues with items that do not
+    /// depend on it, `retry:N` tries it N more times and then stops
     #[arg(long, value_name = "HOW", default_value = "stop")]
     on_failure: OnFailure,
-    /// Run items again that were under way when an earlier run was ended
+    /// Run interrupted items again
     #[arg(long)]
     retry_interrupted: bool,
-    /// Start over: nothing counts as done, failed, interrupted or answered
+    /// Start over: forget what is done, failed, interrupted or answered
     #[arg(long)]
     fresh: bool,
-    /// The file was moved here from OLD, which is gone: go on where the last run of that was
+    /// The plan file was moved here from OLD, which is gone: continue the last run of OLD
     #[arg(long, value_name = "OLD", conflicts_with = "fresh")]
     moved_from: Option<PathBuf>,
-    /// Leave questions open until they are answered elsewhere, by `punchlist answer` in another terminal
+    /// Keep questions open until they are answered by `punchlist answer` in another terminal
     #[arg(long)]
     wait: bool,
-    /// Show all that steps print, as it comes
+    /// Show everything that the steps print, as they print it
     #[arg(long, short)]
     verbose: bool,
-    /// Put the state of the items into the file's boxes at the end
+    /// At the end, write the status of the items into the checkboxes of the file
     #[arg(long)]
     write_back: bool,
 }
@@ -80,7 +83,7 @@ Examples:
   punchlist run release.md --only \"Run the tests\"
   punchlist run release.md --yes --json
 
-Exit codes: 0 all is done, 6 an item failed, 7 items are left or the
+Exit codes: 0 everything is done, 6 an item failed, 7 items are open or the
 goal is not met, 130 stopped.";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {

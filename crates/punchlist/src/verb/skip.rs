@@ -5,23 +5,24 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::items::{self, Several};
 use crate::print::Reply;
 
 /// Cancel items: they will not be done
 ///
-/// They stay on the list with the reason. Items that depend on them are named, because somebody has
-/// to decide about those. Also called `rm` or `cancel`: nothing is deleted.
+/// Cancelled items stay on the list, with the reason. Punchlist names the items that depend on
+/// them, because somebody has to decide about those. Also called `rm` or `cancel`: nothing is
+/// deleted.
 #[derive(clap::Args)]
 pub(crate) struct Skip {
     /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
     items: Vec<Several>,
-    /// Why it will not be done
+    /// Why the item will not be done
     #[arg(long, short, value_name = "TEXT")]
     reason: Option<String>,
-    /// The attempt under which it was worked on; a later claim then refuses this one
+    /// The attempt that you worked under; the call is refused if there is a newer claim
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
     #[command(flatten)]

@@ -5,23 +5,24 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
-use crate::items::Typed;
+use crate::fail::Fail;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
-/// Begin an item: it is in progress, and yours
+/// Start an item: claim it and mark it as in progress
 ///
-/// One item at a time for each worker, and none that depends on what is not completed. The claim is a lease of 15 minutes (`claim.lease`) that any
-/// write of yours renews; when it has run out, others may take the item.
+/// A worker can have one item in progress at a time, and all dependencies of the item must be
+/// completed. The claim has a lease of 15 minutes (`claim.lease`), which each of your writes
+/// renews. When the lease has expired, others may take the item.
 #[derive(clap::Args)]
 pub(crate) struct Start {
-    /// Its number, title or id
+    /// The item: its number, title or id
     #[arg(value_name = "ITEM")]
     item: Typed,
-    /// The process that does the work: when it ends, the claim ends
+    /// The process that does the work; the claim ends when the process ends
     #[arg(long, value_name = "PID")]
     pid: Option<u32>,
-    /// Also if what it depends on is not completed; for people, refused to agents
+    /// Start the item even if a dependency is not completed; for people only
     #[arg(long)]
     anyway: bool,
     #[command(flatten)]
@@ -39,7 +40,7 @@ Examples:
   punchlist start 3 --pid $$";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let request = Request::new(vec![Op::Start(self.item.find(app)?)], self.changing);
+        let request = Request::new(vec![Op::Start(items::one(app, &self.item)?)], self.changing);
         Request { pid: self.pid, anyway: self.anyway, ..request }.answer(app)
     }
 }

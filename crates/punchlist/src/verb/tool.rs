@@ -11,7 +11,7 @@ use punchlist_model::{Actor, Ctx, Holder};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::identity;
 use crate::input;
 use crate::plan_choice::{self, Missing};
@@ -19,27 +19,28 @@ use crate::print::Reply;
 
 /// Run one tool of a dialect, exactly as a model would see it
 ///
-/// Arguments come as JSON on stdin, the result is printed as the model gets it. `--conversation`,
-/// `--turn` and `--agent` say whose list it is; each has its own. An error that a model should read is
-/// a result like any other: exit 0. With `--json`, `isError` tells the two apart.
+/// Reads the arguments as JSON from stdin and prints the result as the model gets it.
+/// `--conversation`, `--turn` and `--agent` choose the list; each conversation, turn and agent has
+/// its own. An error for the model is a normal result with exit code 0; with `--json`, `isError`
+/// marks it.
 #[derive(clap::Args)]
 pub(crate) struct Tool {
-    /// manager, turn, todowrite, write_todos, update_plan or tasks
+    /// The dialect: manager, turn, todowrite, write_todos, update_plan or tasks
     #[arg(value_name = "DIALECT")]
     dialect: Dialect,
     /// The tool's name
     #[arg(value_name = "NAME")]
     tool: String,
-    /// The conversation that calls
+    /// The conversation that makes the call
     #[arg(long, value_name = "ID", default_value = "")]
     conversation: String,
-    /// The turn in it
+    /// The turn within the conversation
     #[arg(long, value_name = "ID", default_value = "")]
     turn: String,
-    /// The agent that calls
+    /// The agent that makes the call
     #[arg(long, value_name = "NAME", default_value = "agent")]
     agent: String,
-    /// After a change, print the list too, as a model of this dialect is reminded of it
+    /// After a change, also print the reminder that this dialect's models get
     #[arg(long)]
     reminder: bool,
 }
@@ -102,7 +103,7 @@ impl Tool {
         Ok(ctx)
     }
 
-    /// A call that only reads: makes nothing, and writes nothing but what was shown.
+    /// A read-only call: creates no plan, and writes only the revision that the model was shown.
     fn read(&self, app: &App, call: &Call) -> Result<Reply, Fail> {
         let key = self.key(app)?;
         let store = app.store_to_read()?;
@@ -110,46 +111,47 @@ impl Tool {
             Some(store) => caller(app, &**store, key)?,
             None => Caller::new(key),
         };
-        let told = {
+        let outcome = {
             let store = store.as_deref().map(|store| store as &dyn PlanStore);
             block_on(tool_service::read(store, call, &caller, app.now))?
         };
         drop(store);
-        if told.unseen.is_some()
+        if outcome.unseen.is_some()
             && let Ok(store) = app.store()
         {
-            block_on(tool_service::note(&*store, &caller, &told));
+            block_on(tool_service::note(&*store, &caller, &outcome));
         }
-        Ok(answer(app, &told.reply, None))
+        Ok(answer(app, &outcome.reply, None))
     }
 
-    /// A call that changes the list; the first one makes it.
+    /// A call that changes the list; the first one creates it.
     fn change(&self, app: &App, call: &Call, change: Change) -> Result<Reply, Fail> {
         let store = app.store()?;
         let caller = caller(app, &*store, self.key(app)?)?;
         let ctx = change.ctx.clone();
-        let told = block_on(tool_service::change(&*store, call, &caller, change, &identity::gone))?;
-        block_on(tool_service::await_approval(&*store, &told, ctx));
+        let outcome =
+            block_on(tool_service::change(&*store, call, &caller, change, &identity::gone))?;
+        block_on(tool_service::await_approval(&*store, &outcome, ctx));
         let list = match self.reminder {
-            true => block_on(tool_service::after_change(&*store, self.dialect, &told)),
+            true => block_on(tool_service::after_change(&*store, self.dialect, &outcome)),
             false => None,
         };
-        Ok(answer(app, &told.reply, list.as_deref()))
+        Ok(answer(app, &outcome.reply, list.as_deref()))
     }
 }
 
-/// What a call came to: as the model reads it, or for programs with what it is.
-fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
+/// The result: as text for the model, or as JSON.
+fn answer(app: &App, result: &Said, reminder: Option<&str>) -> Reply {
     if app.globals.json {
         return Reply::json(&serde_json::json!({
-            "isError": said.is_error,
-            "text": said.text,
-            "result": said.structured,
-            "changed": said.changed,
+            "isError": result.is_error,
+            "text": result.text,
+            "result": result.structured,
+            "changed": result.changed,
             "reminder": reminder,
         }));
     }
-    let mut out = said.text.clone() + "\n";
+    let mut out = result.text.clone() + "\n";
     if let Some(list) = reminder {
         out.push_str(list);
         out.push('\n');
@@ -157,7 +159,7 @@ fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
     Reply::text(out)
 }
 
-/// The conversation that calls, with the plan that `--plan` names.
+/// The conversation that makes the call, with the plan from `--plan`.
 fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fail> {
     let plan = match app.globals.plan {
         None => None,

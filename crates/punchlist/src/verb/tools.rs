@@ -4,20 +4,20 @@ use punchlist_formats::dialect::{Dialect, Surface};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
-/// Show the tools that a model is given
+/// Show the tools of a dialect
 ///
 /// A dialect is a set of tools with names, descriptions and schemas that some models know already:
 /// `manager`, `turn`, `todowrite`, `write_todos` (Gemini CLI's), `update_plan` (Codex's) or `tasks`
-/// (Claude Code's). `--json` gives them as an MCP server lists them.
+/// (Claude Code's). `--json` prints them in the format of an MCP server.
 #[derive(clap::Args)]
 pub(crate) struct Tools {
-    /// Which dialect
+    /// The dialect
     #[arg(value_name = "DIALECT")]
     dialect: Dialect,
-    /// How much of it: off, thin (one-line descriptions) or full
+    /// How much of the dialect to show: off, thin (one-line descriptions) or full
     #[arg(long, value_name = "SURFACE", default_value = "full")]
     surface: Surface,
 }

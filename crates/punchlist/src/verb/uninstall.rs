@@ -1,33 +1,35 @@
 //! `punchlist uninstall`.
 
-use punchlist_bridge::install;
+use punchlist_engine::install;
 
+use super::install::reply;
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, places};
 
-/// Take Punchlist out of an agent's settings
+/// Remove Punchlist from an agent's settings
 ///
-/// Gives back the files as they were, to the byte, if nobody has written them since; else only our
-/// own entries go. Plans stay in the database. A call made by an agent is refused, unless `--dry-run`.
+/// Restores the files exactly as they were before the installation, if nobody has changed them
+/// since; otherwise only Punchlist's entries are removed. Plans stay in the database. A call made
+/// by an agent is refused, unless it has `--dry-run`.
 #[derive(clap::Args)]
 pub(crate) struct Uninstall {
-    /// Which agent: claude, codex, gemini
+    /// The agent: claude, codex or gemini
     #[arg(value_name = "AGENT")]
     agent: String,
-    /// From your own settings (the default)
+    /// Remove it from your own settings (the default)
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// From the files at this project's root
+    /// Remove it from the files at this project's root
     #[arg(long)]
     project: bool,
-    /// Show what would change, as a diff, and change nothing
+    /// Show the changes as a diff, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask, which it never does
+    /// Accepted for scripts; this verb never asks
     #[arg(long, short)]
     yes: bool,
 }
@@ -46,26 +48,13 @@ Examples:
         let goal = if self.project { Goal::Project } else { Goal::User };
         let options = agent::options(app, agent, goal)?;
         if self.dry_run {
-            let would = install::would_uninstall(&options).map_err(agent::fail)?;
-            let removed = would.iter().filter(|it| it.after.is_none()).count();
-            let last = match would.len() {
-                0 => "nothing would change: there is nothing of Punchlist's\n".to_owned(),
-                n => format!("{} would change, {removed} removed\n", agent::files(n - removed)),
-            };
-            return agent::dry_run(app, agent, goal, &would, &last);
+            return Ok(reply(app, &install::preview_uninstall(&options)?));
         }
-        // What is taken out is what holds the agent.
-        person::not_an_agent("Punchlist is taken out")?;
-        let changes = install::uninstall(&options).map_err(agent::fail)?;
-        // With the last installation goes what agents' calls were told.
-        if !options.data.join("installed").exists() {
+        let outcome = install::uninstall(&options, person::called_by())?;
+        // After the last uninstall, the recorded directories for calls of agents are removed too.
+        if !install::is_anything_installed(&options) {
             places::forget();
         }
-        let last = if changes.is_empty() {
-            "nothing to do: there is nothing of Punchlist's"
-        } else {
-            "Plans stay where they are; sessions that run keep their hooks until they end."
-        };
-        agent::done(app, agent, goal, &changes, last)
+        Ok(reply(app, &outcome))
     }
 }

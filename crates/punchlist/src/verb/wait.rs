@@ -5,22 +5,22 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
-use crate::items::Typed;
+use crate::fail::Fail;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
-/// Say what an item waits for, or that the wait is over
+/// Mark an item as waiting, or end the wait
 ///
-/// A waiting item is open, but it is not ready and is not held against anybody.
+/// A waiting item is open, but it is not ready, and it does not hold an agent's turn.
 #[derive(clap::Args)]
 pub(crate) struct Wait {
-    /// Its number, title or id
+    /// The item: its number, title or id
     #[arg(value_name = "ITEM")]
     item: Typed,
-    /// The person or event that it waits for
+    /// The person or event that the item waits for
     #[arg(value_name = "WHAT", required_unless_present = "over", conflicts_with = "over")]
     what: Option<String>,
-    /// The wait is over
+    /// End the wait
     #[arg(long)]
     over: bool,
     #[command(flatten)]
@@ -36,7 +36,7 @@ Examples:
   punchlist wait 4 --over";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let item = self.item.find(app)?;
+        let item = items::one(app, &self.item)?;
         let op = match self.what {
             Some(on) => Op::Wait { item, on },
             None => Op::Resume(item),

@@ -8,36 +8,38 @@ use super::events::kind;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::config;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::watch::{self, Ask};
 
-/// Show every agent's plan as it happens
+/// Show the plans of all agents, live
 ///
-/// Finds the running and recent sessions of Claude Code, Codex and Gemini CLI on this machine by itself,
-/// joins them with the plans that Punchlist keeps, and shows who waits for you, who works and on what, who
-/// rests and who died. Where an agent's process cannot be seen, it says for how long there was no news.
+/// Finds the running and recent sessions of Claude Code, Codex and Gemini CLI on this machine,
+/// joins them with the plans in the database, and shows which agents wait for you, which work and
+/// on what, which are idle and which have died. If an agent's process cannot be seen, the view
+/// shows how long ago its last event was.
 ///
-/// On a terminal the view is drawn in place, and its last state stays when you leave: `j` and `k` move,
-/// Enter opens a list, `q` leaves. Elsewhere it prints a line per change. With `--json`, it prints unified
-/// events as `punchlist events` does: first what is known (`session.started`, the last `todo_list`), then
-/// everything as it happens. A list that is kept as a plan is told once, from the plan. An event may come
-/// twice, with the same `eventId`, when a file was replaced.
+/// On a terminal, the view is drawn in place, and its last state stays when you leave: `j` and `k`
+/// move, Enter opens a list, `q` leaves. Elsewhere, Punchlist prints one line per change. With
+/// `--json`, it prints unified events like `punchlist events`: first the present state
+/// (`session.started`, the last `todo_list`), then new events. A list that is stored as a plan is
+/// reported once, from the plan. If a file is replaced, an event may appear twice with the same
+/// `eventId`.
 #[derive(clap::Args)]
 pub(crate) struct Watch {
-    /// Watch these files instead, whatever wrote them; `-` for stdin
+    /// Watch these files instead, of any agent; `-` reads stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How far back the last event of a session may be; who runs is always shown
+    /// How old the last event of a session may be; running sessions are always shown
     #[arg(long, value_name = "TIME", default_value = "1d")]
     since: String,
-    /// Keep what is seen as plans: of sessions whose own hooks or tools do not do so already
+    /// Store lists as plans, unless the session's own hooks or tools already do
     #[arg(long)]
     record: bool,
-    /// With --json, only events of this kind; may be repeated, or several with commas
+    /// With --json, only print events of this kind; may be repeated, or separated by commas
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kind)]
     only: Vec<KindName>,
-    /// Show what is known now, and end
+    /// Show the present state, and exit
     #[arg(long)]
     once: bool,
 }

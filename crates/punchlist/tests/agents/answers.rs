@@ -1,5 +1,5 @@
-//! Only a person answers: what an agent's own shell is told when it tries. Claude Code's; the others'
-//! are with their agents.
+//! Only a person can answer questions: the refusals that Claude Code's shell gets. The other
+//! agents' tests are in their own modules.
 
 use std::fs;
 
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 use crate::place::Place;
 use crate::shown::shows;
 
-/// How an agent may try to answer: as it comes, at a terminal that it makes, and at one in which
-/// nothing of its environment is left.
+/// The ways in which an agent may try to answer: directly, at a terminal that it creates, and at a
+/// terminal with an empty environment.
 const WAYS: &str = r#"'PROGRAM' answer yes; echo "[exit $?]"
 script -q -e -c "'PROGRAM' answer yes" /dev/null </dev/null; echo "[exit $?]"
 env -i HOME="$HOME" PATH=/usr/bin:/bin script -q -e -c "'PROGRAM' answer yes" /dev/null </dev/null; echo "[exit $?]"
 "#;
 
 impl Place {
-    /// Something waits for a person's answer in this project.
+    /// Creates an open question in this project.
     pub(crate) fn asks(&self) {
         let path = self.path("home/.local/share/punchlist/punchlist.db");
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -70,12 +70,13 @@ impl Place {
         block_on(store.record(RunId(ids.nth(0)), vec![call], vec![asked], None)).unwrap();
     }
 
-    /// What the agent's shell is to run.
+    /// The script for the agent's shell.
     pub(crate) fn tries_to_answer(&self) -> String {
         WAYS.replace("PROGRAM", &self.punchlist.display().to_string())
     }
 
-    /// That the agent was refused each time, by its name, and that the question waits still.
+    /// Checks that the agent was refused each time, by its name, and that the question is still
+    /// open.
     #[track_caller]
     pub(crate) fn refused(&self, agent: &str, told: &str) {
         let refusal = format!("people, and this call is made by {agent}");

@@ -1,4 +1,4 @@
-//! Something of ours is broken: the agent works and stops as if we were not there.
+//! Punchlist is broken: the agent works and stops as if it were not installed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -12,8 +12,8 @@ use crate::claude::refusals;
 use crate::place::Place;
 use crate::shown::shows;
 
-/// Installs a copy of the program, breaks something, and lets a model work and stop with an item
-/// open. Without us nobody minds.
+/// Installs a copy of the program, breaks something, and lets a model work and stop with an open
+/// item. Without Punchlist, nothing refuses the stop.
 #[track_caller]
 fn check(break_it: impl FnOnce(&Place)) {
     let mut place = Place::new();
@@ -35,18 +35,18 @@ fn check(break_it: impl FnOnce(&Place)) {
 }
 
 impl Place {
-    /// Goes on with a copy of the program, which may be broken.
+    /// Uses a copy of the program, which may be broken.
     pub(crate) fn copied(&mut self) {
         let copy = self.path("home/bin/punchlist");
         fs::create_dir_all(copy.parent().unwrap()).unwrap();
-        // By another process: what this one writes itself may be open in a child that another test
-        // starts just then, and cannot be executed as long.
+        // Copied by another process: a file that this process writes may still be open in a child
+        // of another test, and cannot be executed then.
         let mut cp = self.command(Path::new("cp"));
         assert!(cp.arg(&self.punchlist).arg(&copy).status().unwrap().success());
         self.punchlist = copy;
     }
 
-    /// Puts a shell script where the program was.
+    /// Replaces the program with a shell script.
     pub(crate) fn instead(&self, script: &str) {
         fs::remove_file(&self.punchlist).unwrap();
         fs::write(&self.punchlist, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -54,7 +54,7 @@ impl Place {
     }
 }
 
-/// The database that the program made in this home.
+/// The path of the database.
 fn database(place: &Place) -> PathBuf {
     place.punchlist(&["add", "Something before"]);
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ fn databases(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Ways to break something of ours.
+/// Ways to break Punchlist.
 pub(crate) mod ways {
     use super::{Place, database, fs};
 
@@ -86,8 +86,8 @@ pub(crate) mod ways {
         place.instead("echo '{\"decision\": \"block\"'; kill -SEGV $$");
     }
 
-    /// What is said on stdout is an answer, what is said on stderr a reason, and the exit code is one
-    /// that some agents take for a refusal.
+    /// stdout has an answer, stderr a reason, and the exit code is one that some agents take for a
+    /// refusal.
     pub(crate) fn fails(place: &Place) {
         let answer = "{\"decision\": \"block\", \"reason\": \"no\"}";
         place.instead(&format!("echo '{answer}'; echo no >&2; exit 2"));

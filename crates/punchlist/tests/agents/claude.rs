@@ -1,4 +1,4 @@
-//! Runs Claude Code without a screen, and tells what came of it.
+//! Runs Claude Code without a terminal, and returns the result.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -8,17 +8,17 @@ use punchlist_testkit::model::{Request, Server};
 use crate::place::Place;
 use crate::run::{Ended, Run};
 
-/// Names the program.
+/// The environment variable with the path of the program.
 pub(crate) const PROGRAM: &str = "PUNCHLIST_TEST_CLAUDE";
 
-/// Claude Code, as the group installed it.
+/// The path of Claude Code, as `cargo xtask test agents` installed it.
 pub(crate) fn program() -> PathBuf {
     let path = std::env::var_os(PROGRAM);
     path.expect("run `cargo xtask test agents`: it names the program").into()
 }
 
 impl Place {
-    /// The program with a scripted model behind it. The key is no key.
+    /// The program with a scripted model. The API key is a dummy.
     pub(crate) fn agent(&self, model: &Server) -> Command {
         let mut command = self.command(&program());
         command
@@ -33,7 +33,7 @@ impl Place {
         command
     }
 
-    /// One prompt, without a screen.
+    /// One prompt, without a terminal.
     pub(crate) fn claude(&self, model: &Server, prompt: &str) -> Run {
         let mut command = self.agent(model);
         command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
@@ -60,8 +60,9 @@ impl Run {
         self.args(&["--resume", session])
     }
 
-    /// Offers the agent's own tasks to the model. Newer versions do so only if they are told to,
-    /// and else would have the model search for them; older ones have `TodoWrite` without a screen.
+    /// Offers the agent's own task tools to the model. Newer versions offer them only if told to,
+    /// and otherwise make the model search for them; older ones have `TodoWrite` without a
+    /// terminal.
     pub(crate) fn with_tasks(self) -> Self {
         self.env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")
             .env("ENABLE_TOOL_SEARCH", "false")
@@ -75,7 +76,7 @@ impl Run {
 }
 
 impl Ended {
-    /// It ended as a run should, with an answer.
+    /// Checks that the run succeeded with an answer.
     #[track_caller]
     pub(crate) fn well(self) -> Self {
         let Self { status, lines, errors, .. } = &self;
@@ -87,20 +88,20 @@ impl Ended {
         self
     }
 
-    /// What it answered last.
+    /// The last answer.
     pub(crate) fn answer(&self) -> &str {
         let results = self.lines.iter().rev().filter(|it| it["type"] == "result");
         results.filter_map(|it| it["result"].as_str()).next().unwrap_or_default()
     }
 }
 
-/// What the model was told each time it was not allowed to stop.
+/// The texts of all refused stops, as the model read them.
 pub(crate) fn refusals(requests: &[Request]) -> Vec<String> {
     let told = requests.iter().map(Request::news);
     told.filter_map(|it| Some(refusal(&it)?.to_owned())).collect()
 }
 
-/// The refusal of a stop in a text, and what follows it. Older versions are told as an error of the
+/// The refusal of a stop in a text, and what follows it. Older versions show it as an error of the
 /// hook, newer ones as context.
 pub(crate) fn refusal(told: &str) -> Option<&str> {
     const SAID: [&str; 2] = ["Stop hook feedback:\n", "Stop hook additional context: "];

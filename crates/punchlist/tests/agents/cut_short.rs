@@ -1,5 +1,5 @@
-//! Turns that end without asking us: at the program's limit of turns, and by Ctrl-C. Nothing is held
-//! then, the plan stays as it was, and the next turn is told.
+//! Turns that end without a stop hook: at the program's limit of turns, and by Ctrl-C. No stop is
+//! refused, the plan stays as it was, and the next turn sees it.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::workers::until;
 
 const LIST: &str = "1 in_progress: Write the parser\n2 pending: Test the parser\n";
 
-/// Two tasks, the first of them begun.
+/// Two tasks, the first one in progress.
 fn two_tasks() -> Script {
     let create = |it: &str| ("TaskCreate", json!({"subject": it, "description": "as it says"}));
     Script::new()
@@ -21,8 +21,8 @@ fn two_tasks() -> Script {
         .calls("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}))
 }
 
-/// That nobody was asked, that the plan stands as it was left, and that the same session and a new one
-/// are told of it.
+/// Checks that there was no refusal, that the plan is unchanged, and that the same session and a
+/// new one see it.
 #[track_caller]
 fn check(place: &Place, model: &Server, ended: &Ended, subtype: &str) {
     let result = ended.lines.iter().rev().find(|it| it["type"] == "result");

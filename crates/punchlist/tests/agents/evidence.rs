@@ -1,4 +1,4 @@
-//! A plan that believes "done" only when it was checked: the agent's own list may not say otherwise.
+//! A plan that demands checked evidence: the agent's own list must not show more.
 
 use std::fs;
 
@@ -12,7 +12,8 @@ use crate::run::assert_says;
 use crate::shown::shows;
 
 impl Place {
-    /// A plan of this name, without open items, that demands checked evidence of each item.
+    /// Creates a plan of this name, without open items, that demands checked evidence for each
+    /// item.
     pub(crate) fn plan_that_demands_checks(&self, name: &str) {
         let other = self.path("tmp/other.db").display().to_string();
         self.punchlist(&["add", "Settled before", "--plan", name, "--db", &other]);
@@ -50,7 +51,7 @@ fn a_task_without_the_evidence_that_its_plan_demands_is_not_completed_and_the_mo
     let refused = &requests[2].results()[0];
     assert_eq!(refused.tool, "TaskUpdate");
     assert_says(&refused.text, &["checked", "punchlist verify 2"], &["Updated task"]);
-    // The agent's own list agrees with ours: it is not done.
+    // The agent's own list agrees with ours: the item is not done.
     let own = &requests[3].results()[0];
     assert_says(&own.text, &["Write the parser", "pending"], &["completed"]);
     let stops = refusals(&requests);

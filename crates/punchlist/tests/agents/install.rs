@@ -1,4 +1,4 @@
-//! What installing leaves behind: nothing before a run, and after runs nothing of ours.
+//! What `install` and `uninstall` leave behind: no entry of ours, before and after runs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 use crate::place::Place;
 use crate::shown::shows;
 
-/// Settings as a person writes them, with a habit or two of their own.
+/// Settings in a person's own formatting.
 const SETTINGS: &str = "{\n   \"model\": \"claude-opus-4-5\",\n   \"hooks\": {\n      \
     \"Stop\": [ { \"hooks\": [ {\"type\": \"command\", \"command\": \"true\"} ] } ]\n   },\n\n   \
     \"permissions\": {\"allow\": [\"Bash(ls)\"]}\n}";
 
 const STATE: &str = "{\"theme\":\"dark\",\"mcpServers\":{\"other\":{\"command\":\"false\"}}}\n";
 
-/// Every file and directory under a directory, with its bytes.
+/// Every file and directory below a directory, with its content.
 pub(crate) fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -76,7 +76,7 @@ fn after_a_run_only_our_entries_are_gone() {
     place.punchlist(&["uninstall", "claude"]);
     let settings = fs::read_to_string(place.path("home/.claude/settings.json")).unwrap();
     assert_eq!(settings, SETTINGS);
-    // What the program wrote about itself meanwhile is still there, and all else too.
+    // What the program has written meanwhile is still there.
     let mut without = state;
     without["mcpServers"].as_object_mut().unwrap().remove("punchlist");
     assert_eq!(json(&place, "home/.claude.json"), without);

@@ -1,5 +1,4 @@
-//! Models that will not do what they are told: each is let go within the bound, and the plan says
-//! how it ended.
+//! Models that ignore refusals: each turn ends within the limit, and the plan records how.
 
 use std::sync::Arc;
 
@@ -13,13 +12,13 @@ use crate::place::Place;
 use crate::run::assert_says;
 use crate::shown::shows;
 
-/// Two tasks, and then whatever the model does for ever.
+/// Two tasks, and then the given action for ever.
 fn after_two_tasks(then: impl FnMut(&Request) -> Message + Send + 'static) -> Script {
     let create = |it: &str| ("TaskCreate", json!({"subject": it, "description": "as it says"}));
     Script::new().calls_all([create("Write the parser"), create("Test the parser")]).always(then)
 }
 
-/// Runs the script; gives the refusals, how the plan ended, and the plan's list.
+/// Runs the script; returns the refusals, how the plan ended, and its list.
 fn outcome(script: Script) -> (Vec<String>, String, String) {
     let place = Place::installed();
     let model = Model::new(script).serve().unwrap();
@@ -77,7 +76,7 @@ fn one_that_deletes_its_way_out() {
     let (refused, end, list) = outcome(script);
     assert_eq!(refused.len(), 1, "{refused:#?}");
     assert_eq!(end, "drained");
-    // They left the list, and the plan still says that they were there and what became of them.
+    // The items left the list, and the journal still has them.
     assert_eq!(list, "1 superseded: Write the parser\n2 superseded: Test the parser\n");
 }
 
@@ -111,12 +110,12 @@ fn one_that_cancels_its_way_out() {
     assert!(plan.items.iter().all(|it| it["outcome"] == "no time"), "{:#?}", plan.items);
 }
 
-/// After this many refusals in a row Claude Code ends the turn itself, whatever a hook says: the answer
-/// is empty then, and nobody asks us. A call of a tool begins its count anew.
+/// After this many refusals in a row, Claude Code ends the turn itself, without asking the hook. A
+/// tool call resets its count.
 const CAP: u32 = 8;
 
-/// Ten tasks, of which `between` has the next one completed after each refusal: we let it go before the
-/// program does.
+/// Ten tasks, of which `between` completes one after each refusal: our limit is reached before the
+/// program's.
 #[track_caller]
 fn one_task_per_refusal(between: impl Fn(&Place, u32) -> Message + Send + 'static) {
     const { assert!(Bounds::FULL.in_all <= CAP, "the program lets go before we do") };
@@ -154,8 +153,8 @@ fn one_that_gets_on_slowly_is_let_go_by_us() {
     });
 }
 
-/// Somebody else completes the tasks, so that no tool is called between two refusals, and the program
-/// counts as we do.
+/// Somebody else completes the tasks, so that no tool is called between two refusals, and the
+/// program's count equals ours.
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn one_that_only_waits_is_let_go_by_us_and_not_by_the_program() {

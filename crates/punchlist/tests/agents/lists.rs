@@ -1,4 +1,4 @@
-//! What `punchlist events` makes of a program's words: the lists in them, a line each.
+//! The lists that `punchlist events` finds in an agent's output or files, one per line.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::run::Ended;
 /// Unified events.
 pub(crate) struct Told {
     pub(crate) events: Vec<Value>,
-    /// What was said about them all.
+    /// The summary on stderr.
     pub(crate) summary: String,
 }
 
 impl Place {
-    /// What the program printed, as events.
+    /// The events of the program's output.
     #[track_caller]
     pub(crate) fn printed(&self, ended: &Ended) -> Told {
         let mut command = self.command(&self.punchlist);
@@ -31,7 +31,7 @@ impl Place {
         Told::new(&output)
     }
 
-    /// What the program keeps in a file, as events.
+    /// The events of a file.
     #[track_caller]
     pub(crate) fn kept(&self, file: &Path) -> Told {
         let output = self.command(&self.punchlist).arg("events").arg(file).output().unwrap();
@@ -49,7 +49,7 @@ impl Told {
         Self { events, summary }
     }
 
-    /// Nothing in it was strange to us.
+    /// Checks that there are no warnings and no unknown kinds.
     #[track_caller]
     pub(crate) fn understood(self) -> Self {
         let warnings: Vec<&Value> = self.of_kind("warning").collect();
@@ -58,13 +58,13 @@ impl Told {
         self
     }
 
-    /// Every list, in order: `[x] done, [>] begun, [ ] open, [-] given up`; a mark tells what is
-    /// known of an entry beside.
+    /// Every list, in order: `[x] completed, [>] in progress, [ ] pending, [-] cancelled`, with
+    /// marks for further fields.
     pub(crate) fn lists(&self) -> Vec<String> {
         self.of_kind("todo_list").map(list).collect()
     }
 
-    /// How the list stood at last.
+    /// The last list.
     #[track_caller]
     pub(crate) fn last(&self) -> String {
         self.lists().pop().expect("no list")
@@ -84,7 +84,7 @@ impl Told {
     }
 }
 
-/// A list in a line, as [`Told::lists`] has them.
+/// A list on one line, as in [`Told::lists`].
 pub(crate) fn list(event: &Value) -> String {
     let entry = |item: &Value| {
         let sign = match item["status"].as_str().unwrap() {

@@ -1,4 +1,4 @@
-//! `punchlist watch` beside an agent that works: it finds the session by itself, and tells each list
+//! `punchlist watch` while an agent works: it finds the session by itself, and reports each list
 //! before the agent goes on.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ use crate::place::Place;
 use crate::run::{Ended, Run, Running};
 use crate::shown::shows;
 
-/// The longest that anybody may keep us waiting.
+/// The timeout of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// A watcher that runs until the test ends.
@@ -27,7 +27,7 @@ pub(crate) struct Watcher {
 }
 
 impl Place {
-    /// Watches the whole machine, as far as this home reaches.
+    /// Watches all agents of this home directory.
     pub(crate) fn watch(&self) -> Watcher {
         let mut command = self.command(&self.punchlist);
         command.args(["watch", "--json"]).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -64,10 +64,10 @@ impl Drop for Watcher {
     }
 }
 
-/// What the model answers, given what it was sent.
+/// The model's answer to a request.
 pub(crate) type Answer = Box<dyn FnMut(&Request) -> Message + Send>;
 
-/// A script whose every answer waits until it is let go on.
+/// A script that waits before each answer until the test releases it.
 pub(crate) struct Held {
     script: Script,
     go: Sender<()>,
@@ -82,21 +82,22 @@ impl Held {
         Self::computed(messages.into_iter().map(answer))
     }
 
-    /// Answers with what follows from what it is sent, and then stops.
+    /// Answers with computed messages, and then stops.
     pub(crate) fn computed(answers: impl IntoIterator<Item = Answer>) -> Self {
         let (go, held) = mpsc::channel();
         let mut answers: VecDeque<Answer> = answers.into_iter().collect();
         answers.push_back(Box::new(|_| Message::new().says("All is done.")));
         let left = answers.len();
         let script = Script::new().always(move |request| {
-            // Whoever has waited in vain goes on, and the test says what it missed.
+            // After a timeout the script goes on, and the test reports what is missing.
             held.recv_timeout(LIMIT).ok();
             answers.pop_front().map(|mut it| it(request)).unwrap_or_default()
         });
         Self { script, go, left }
     }
 
-    /// Starts an agent that follows it, and a watcher before, and waits until that has found it.
+    /// Starts a watcher and then an agent with this script, and waits until the watcher has found
+    /// the agent.
     #[track_caller]
     pub(crate) fn begin(self, place: &Place, agent: impl FnOnce(&Server) -> Run) -> Watched {
         let Self { script, go, left } = self;
@@ -127,17 +128,17 @@ impl Held {
 pub(crate) struct Watched {
     running: Running,
     watcher: Watcher,
-    /// How the watcher calls the agent.
+    /// The agent's id in the watcher's events.
     id: Value,
     go: Sender<()>,
     left: usize,
-    /// Served for as long as the agent may ask.
+    /// Served as long as the agent may send requests.
     _model: Server,
 }
 
 impl Watched {
-    /// Lets the model go on by an answer; the list that comes of it is told while the agent waits for
-    /// the next one.
+    /// Releases one answer of the model, and checks the list that the watcher reports while the
+    /// agent waits for the next one.
     #[track_caller]
     pub(crate) fn tells(&mut self, expected: &str) {
         self.go.send(()).unwrap();
@@ -148,7 +149,7 @@ impl Watched {
         assert!(told["timestamp"].is_i64(), "{told:#}");
     }
 
-    /// Lets it come to its end.
+    /// Lets the agent end.
     #[track_caller]
     pub(crate) fn ends(self) -> Ended {
         assert_eq!(self.left, 1, "a list was not looked for");
@@ -158,7 +159,7 @@ impl Watched {
         ended
     }
 
-    /// Kills it as a power cut would; what the watcher says to that.
+    /// Kills the agent; returns what the watcher reports.
     #[track_caller]
     pub(crate) fn dies(self) -> String {
         self.running.killed();
@@ -173,7 +174,7 @@ impl Watched {
     }
 }
 
-/// The model makes a task.
+/// The model creates a task.
 fn create(subject: &str) -> Message {
     Message::new().calls("TaskCreate", json!({"subject": subject, "description": "as it says"}))
 }

@@ -1,10 +1,10 @@
-//! Real agents with a scripted model, after nothing but `punchlist install AGENT --yes`; and what
-//! `punchlist events` makes of the words of Claude Code, Codex and Gemini CLI.
+//! Tests with real agents and a scripted model, after only `punchlist install AGENT --yes`; and
+//! what `punchlist events` reads from Claude Code, Codex and Gemini CLI.
 //!
-//! `cargo xtask test agents` installs the programs, shuts the tests into a network namespace with
-//! loopback alone and runs them; by themselves they are ignored. Tests of Codex and Gemini CLI are in
-//! the modules of those names, those of all at once in `mixed`, and the others are Claude Code's. A
-//! test is a scenario: what the model does, and then what it was told, what the store holds, and how
+//! `cargo xtask test agents` installs the programs, and runs the tests in a network namespace that
+//! has only loopback; otherwise they are ignored. The tests of Codex and Gemini CLI are in the
+//! modules of those names, tests with all agents in `mixed`, and the others are Claude Code's. Each
+//! test is a scenario: what the model does, then what it was told, what the store contains, and how
 //! the program ended.
 
 #![expect(

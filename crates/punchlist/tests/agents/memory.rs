@@ -1,4 +1,4 @@
-//! What outlives the model's memory: a kill, a compaction, and the end of a session.
+//! What survives a kill, a compaction, and the end of a session.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
 }
 
-/// A session that makes two items, begins the first, and asks the user something.
+/// A session that creates two items, starts the first, and asks the user something.
 fn session_that_asks(place: &Place) -> String {
     place.gate("off");
     let begin = ("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
@@ -27,7 +27,7 @@ fn session_that_asks(place: &Place) -> String {
     place.claude(&model, "Build a parser").with_tasks().ends().well().session()
 }
 
-/// A model that only asks back.
+/// A model that only asks a question.
 fn asker() -> Server {
     Model::new(Script::new().stops("Are you sure?")).serve().unwrap()
 }
@@ -73,7 +73,7 @@ fn after_a_compaction_it_is_told_what_is_open() {
     let ended = place.claude_told(&model, &prompts).with_tasks().ends().well();
     let requests = model.requests();
     let last = requests.last().map(Request::text).unwrap_or_default();
-    // Nothing is left of the conversation itself, so the list can only have come from us.
+    // The conversation is gone, so only Punchlist can have supplied the list.
     assert_says(&last, &["The user wants something built.", "Go on"], &["created successfully"]);
     assert_says(&last, &["Write the parser", "Test the parser"], &[]);
     assert_eq!(refusals(&requests), [] as [String; 0]);
@@ -81,8 +81,8 @@ fn after_a_compaction_it_is_told_what_is_open() {
     assert_eq!(place.plan_of(&ended.session()).items.len(), 2);
 }
 
-/// Two items, and then work until `full` finds the context full; the program sums it up by itself, and
-/// the model, which only has the summary, is told what is open.
+/// Two items, and then work until the context is full; the program summarizes it, and the model,
+/// which gets only the summary, is told what is open.
 #[track_caller]
 fn check_full_context(full: impl FnOnce(Script, Message) -> Script, env: &[(&str, &str)]) {
     let place = Place::installed();
@@ -103,7 +103,7 @@ fn check_full_context(full: impl FnOnce(Script, Message) -> Script, env: &[(&str
     let asked = requests[requests.len() - 2].text();
     assert!(asked.contains("summary of the conversation"), "{asked}");
     let last = requests.last().map(Request::text).unwrap_or_default();
-    // Nothing is left of the conversation itself, so the list can only have come from us.
+    // The conversation is gone, so only Punchlist can have supplied the list.
     assert_says(&last, &["The user wants something built."], &["created successfully"]);
     assert_says(&last, &["[ ] 1. Write the parser", "[ ] 2. Test the parser"], &[]);
     assert_eq!(place.plan_of(&ended.session()).items.len(), 2);
@@ -134,7 +134,7 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopte
     let place = Place::installed();
     let before = session_that_asks(&place);
 
-    // One line, and none of the other session's texts.
+    // One line, and none of the other session's titles.
     let script = Script::new()
         .then(|request| {
             let adopt = offered(&request.text());
@@ -154,7 +154,8 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopte
     let result = &requests[1].results()[0];
     assert_says(&result.text, &["Write the parser", "Test the parser"], &[]);
 
-    // From now on they are its own: they are put back when it is resumed, and offered to nobody.
+    // From now on the items belong to this session: shown when it is resumed, and offered to
+    // nobody.
     let model = asker();
     place.claude(&model, "Go on").with_tasks().resume(&after).ends().well();
     let told = model.requests()[0].news();

@@ -1,5 +1,5 @@
-//! Claude Code, Codex and Gemini CLI at once in one project, with one model that knows them apart by
-//! what they were asked.
+//! Claude Code, Codex and Gemini CLI at the same time in one project, with one model that
+//! distinguishes them by their prompts.
 
 mod shared;
 
@@ -27,7 +27,7 @@ impl Place {
     }
 }
 
-/// Each makes a list of its own and finishes it.
+/// Each agent creates its own list and finishes it.
 fn model() -> Model {
     let claude = Script::new()
         .calls("TaskCreate", json!({"subject": "Write the parser", "description": "so"}))

@@ -1,4 +1,4 @@
-//! A home, a project and the program, for one test; and what the store says afterwards.
+//! A home directory, a project and the program, for one test; and access to the stored plans.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use punchlist_testkit::person::{Person, typed};
 use serde_json::Value;
 
-/// What names the agents that this run has.
+/// The environment variables with the paths of the installed agents.
 const AGENTS: [&str; 3] = [crate::claude::PROGRAM, crate::codex::PROGRAM, crate::gemini::PROGRAM];
 
-/// An empty home, and a project under version control.
+/// An empty home directory, and a project with a repository.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
     /// The program that is installed into the agent.
@@ -33,7 +33,7 @@ impl Place {
         place
     }
 
-    /// With Punchlist installed into Claude Code, and nothing else done.
+    /// A place with Punchlist installed into Claude Code.
     pub(crate) fn installed() -> Self {
         let place = Self::new();
         place.install();
@@ -45,7 +45,7 @@ impl Place {
         self.punchlist(&["install", "claude", "--yes"]);
     }
 
-    /// How the user has set the gate: `off` lets a session end with items open.
+    /// Sets the gate in the user's configuration: `off` lets a session end with open items.
     pub(crate) fn gate(&self, setting: &str) {
         fs::create_dir_all(self.path("home/.config/punchlist")).unwrap();
         let text = format!("gate = \"{setting}\"\n");
@@ -65,10 +65,10 @@ impl Place {
         assert!(command.args(arguments).status().unwrap().success(), "git {arguments:?}");
     }
 
-    /// A program in the project, with this home and nothing else of the caller's environment.
+    /// A command in the project, with this home and no other environment variables.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        // The agent is on the path, as it is where somebody has installed it.
+        // The agent is on the search path, as in a real installation.
         let path = std::env::var_os("PATH").unwrap_or_default();
         let agents = AGENTS.iter().filter_map(std::env::var_os).map(PathBuf::from);
         let agents = agents.filter_map(|it| it.parent().map(Path::to_owned));
@@ -77,7 +77,7 @@ impl Place {
             .env_clear()
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("HOME", self.path("home"))
-            // In the place of the password database, which agents' calls go by.
+            // Replaces the password database, which counts for calls of agents.
             .env("PUNCHLIST_HOME", self.path("home"))
             .env("USER", "me")
             .env("LANG", "C.UTF-8")
@@ -86,7 +86,7 @@ impl Place {
         command
     }
 
-    /// What the program prints when a person calls it.
+    /// The output of a call by a person.
     #[track_caller]
     pub(crate) fn punchlist(&self, arguments: &[&str]) -> String {
         let output = self.command(&self.punchlist).args(arguments).output().unwrap();
@@ -95,7 +95,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What stands on the terminal of a person who calls the program and says yes.
+    /// The terminal of a person who runs the program and says yes.
     pub(crate) fn person(&self, arguments: &[&str]) -> impl Fn() -> String + Send + 'static {
         let mut command = self.command(&self.punchlist);
         command.args(arguments);
@@ -108,7 +108,7 @@ impl Place {
         }
     }
 
-    /// Every file under a directory, whose name ends so.
+    /// Every file below a directory whose name ends like this.
     pub(crate) fn files(&self, under: &str, ending: &str) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut left = vec![self.path(under)];
@@ -153,7 +153,7 @@ impl Place {
         self.plan(only)
     }
 
-    /// The plan of which this is the summary.
+    /// The plan of this summary.
     pub(crate) fn plan(&self, summary: &Value) -> Plan {
         let id = summary["id"].as_str().unwrap();
         let list = self.json(&["list", "--all", "--plan", id]);
@@ -185,13 +185,13 @@ impl Plan {
         })
     }
 
-    /// How often each thing happened, as the journal names it.
+    /// How many events of this kind the journal has.
     pub(crate) fn happened(&self, event: &str) -> usize {
         let events = self.journal.iter().flat_map(|it| it["events"].as_array().unwrap());
         events.filter(|it| it["event"] == event).count()
     }
 
-    /// Who did this to an item, each time that it was done.
+    /// Who did this to items, for each time.
     pub(crate) fn who(&self, what: &str) -> Vec<String> {
         let mut names = Vec::new();
         for entry in &self.journal {
@@ -202,7 +202,7 @@ impl Plan {
         names
     }
 
-    /// Who wrote it.
+    /// Who made the changes.
     pub(crate) fn actors(&self) -> Vec<String> {
         let names = self.journal.iter().map(|it| it["actor"]["name"].as_str().unwrap().to_owned());
         let mut names: Vec<String> = names.collect();
@@ -212,7 +212,7 @@ impl Plan {
     }
 }
 
-/// Fails unless loopback is the only way out of here: what runs must not reach anybody.
+/// Fails unless loopback is the only network: the tests must reach nobody.
 fn assert_enclosed() {
     let interfaces = fs::read_to_string("/proc/net/dev").unwrap();
     let names: Vec<&str> =

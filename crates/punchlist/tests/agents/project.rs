@@ -1,4 +1,4 @@
-//! Installed for a project: in files at its root, for whoever works there, and nothing in the home.
+//! Installed for a project: in files at its root, and nothing in the home directory.
 
 use std::fs;
 
@@ -16,8 +16,8 @@ fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
 }
 
-/// That the user trusts the folder, as the program asks before its first session there. Without that
-/// it passes over what the project's settings allow.
+/// Marks the folder as trusted, which the program asks before its first session there. Otherwise it
+/// ignores the project's settings.
 fn trust(place: &Place) -> String {
     let project = place.path("project").display().to_string();
     json!({"projects": {project: {"hasTrustDialogAccepted": true}}}).to_string()
@@ -47,7 +47,7 @@ fn its_list_is_kept_and_its_stop_is_held_there_and_afterwards_nothing_of_ours_is
     let ended = place.claude(&model, "Build a parser").with_tasks().ends().well();
     assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
     let requests = model.requests();
-    // One plan, whichever way it is looked at.
+    // The same plan for verbs and tools.
     let seen = &requests[2].results()[0];
     assert!(!seen.is_error && seen.text.contains("Test the parser"), "{seen:?}");
     let refused = refusals(&requests);

@@ -1,4 +1,5 @@
-//! Ways to stop with items open that nobody minds: a question, plan mode, and the user's word.
+//! Stops with open items that are allowed: after a question, in plan mode, and when the user stops
+//! the turn.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};

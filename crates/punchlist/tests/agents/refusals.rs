@@ -1,5 +1,5 @@
-//! Whatever a plan tool refuses, the model reads our own sentence in its next request: through Claude
-//! Code here, and through the others in their modules.
+//! When a plan tool refuses a call, the model reads our own message in its next request: with
+//! Claude Code here, with the others in their modules.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Request, Script};
@@ -11,12 +11,13 @@ use crate::shown::shows;
 
 /// A call that is refused.
 pub(crate) struct Refused {
-    /// Without what the client puts before it.
+    /// The tool's name, without the client's prefix.
     pub(crate) tool: &'static str,
     pub(crate) arguments: Value,
-    /// What the model is told, without quotes, which some clients escape.
+    /// The message for the model, without quotes, which some clients escape.
     says: &'static str,
-    /// Whether the arguments are as the tool's schema has them: a client may refuse others itself.
+    /// Whether the arguments match the tool's schema: otherwise a client may refuse the call
+    /// itself.
     pub(crate) fits: bool,
 }
 
@@ -24,26 +25,26 @@ fn refused(tool: &'static str, arguments: Value, says: &'static str) -> Refused 
     Refused { tool, arguments, says, fits: true }
 }
 
-/// The list that the calls are about: the second item comes after the first, the fourth is under the
+/// The list that the calls are about: the second item depends on the first, the fourth is under the
 /// third.
 pub(crate) fn list() -> Value {
     json!({"items": [{"title": "Write it"}, {"title": "Test it", "dependsOn": [1]},
         {"title": "Release it"}, {"title": "Tag it", "parent": 3}]})
 }
 
-/// How the first item comes to be in progress.
+/// Starts the first item.
 pub(crate) fn begin() -> Value {
     json!({"todoId": "1", "status": "in_progress"})
 }
 
-/// How all of it is given up.
+/// Cancels all items.
 pub(crate) fn give_up() -> impl Iterator<Item = Value> {
     ["2", "1", "4", "3"]
         .into_iter()
         .map(|it| json!({"todoId": it, "outcome": "given up", "status": "cancelled"}))
 }
 
-/// Every refusal of every plan tool that a call can run into.
+/// Every refusal of every plan tool.
 pub(crate) fn table() -> Vec<Refused> {
     let many: Vec<Value> = (1..=101).map(|it| json!({"title": format!("Item {it}")})).collect();
     let create = |item: Value| json!({"items": [item]});
@@ -87,8 +88,8 @@ pub(crate) fn table() -> Vec<Refused> {
     ]
 }
 
-/// That the request after each of these calls, the first of which is the second after the beginning,
-/// holds our sentence.
+/// Checks that the request after each of these calls has our message. The first call is the second
+/// after the beginning.
 #[track_caller]
 pub(crate) fn check(requests: &[Request], table: &[Refused]) {
     for (request, refused) in requests.iter().skip(3).zip(table) {

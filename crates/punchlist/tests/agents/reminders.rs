@@ -1,4 +1,5 @@
-//! Work goes on and the list does not: the model is reminded, and the reminder is accounted for.
+//! The agent works without changing the list: the model gets a reminder, and the reminder is
+//! recorded.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Request, Script};
@@ -30,7 +31,7 @@ fn after_ten_turns_without_the_list_the_model_is_reminded_once() {
         (0..news.len()).filter(|it| news[*it].contains("<reminder>")).collect();
     assert_eq!(reminded, [10], "{news:#?}");
     assert_says(&news[10], &["mcp__punchlist__complete_todo"], &["TaskUpdate", "TodoWrite"]);
-    // Given once, and nothing came of it.
+    // Given once, without effect.
     let ledger = place.punchlist(&["reminders"]);
     let nags =
         ledger.lines().find(|it| it.starts_with("nag")).unwrap_or_else(|| panic!("{ledger}"));

@@ -1,4 +1,4 @@
-//! Runs a real program without a screen, and tells what came of it. Knows no agent by name.
+//! Runs a real program without a terminal, and returns the result. Knows no agent.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,23 +11,23 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
-/// The longest that one run of a program may take.
+/// The timeout of one run.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
-/// What is said to a program next.
+/// The next input for a program.
 pub(crate) enum Say {
-    /// Not a word.
+    /// No input now.
     Nothing,
-    /// This, with its line ends.
+    /// This text, with its line breaks.
     This(String),
-    /// Nothing more, ever: the end of its input.
+    /// The end of the input.
     Over,
 }
 
-/// Decides what is said at first, when nothing was heard yet, and after each line of the program's.
+/// Decides the first input, and the next one after each line of output.
 type Talk = Box<dyn FnMut(Option<&str>) -> Say + Send>;
 
-/// A run that has not begun.
+/// A run that has not started.
 pub(crate) struct Run {
     command: Command,
     talk: Option<Talk>,
@@ -38,7 +38,7 @@ impl Run {
         Self { command, talk: None }
     }
 
-    /// Says these things to it on stdin, each after its answer to the one before.
+    /// Sends these lines on stdin, each after the answer to the one before.
     pub(crate) fn told(self, lines: impl Iterator<Item = String>) -> Self {
         let mut lines: VecDeque<String> = lines.collect();
         self.talked_to(move |heard| match heard {
@@ -47,7 +47,7 @@ impl Run {
         })
     }
 
-    /// Says to it on stdin what follows from what it says.
+    /// Sends input on stdin depending on the output.
     pub(crate) fn talked_to(
         mut self,
         talk: impl FnMut(Option<&str>) -> Say + Send + 'static,
@@ -70,12 +70,12 @@ impl Run {
         let Self { mut command, talk } = self;
         let stdin = if talk.is_some() { Stdio::piped() } else { Stdio::null() };
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // A group of its own, so that its end is the end of what it started.
+        // In its own process group, so that everything it started ends with it.
         let mut child = command.process_group(0).spawn().unwrap();
         let mut stdin = child.stdin.take();
         let mut talk = talk.unwrap_or_else(|| Box::new(|_| Say::Nothing));
         let mut hear = move |line: Option<&str>| match (talk(line), &mut stdin) {
-            // Whether it still listens is its own affair: how it ended will tell.
+            // The program may not read its input any more; how it ends shows the rest.
             (Say::This(text), Some(pipe)) => drop(pipe.write_all(text.as_bytes())),
             (Say::This(_) | Say::Nothing, _) => {}
             (Say::Over, _) => drop(stdin.take()),
@@ -110,7 +110,7 @@ impl Run {
     }
 }
 
-/// A run that goes on.
+/// A running program.
 pub(crate) struct Running {
     child: Child,
     group: Pid,
@@ -121,7 +121,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Ends it as a power cut would.
+    /// Kills it.
     #[track_caller]
     pub(crate) fn killed(self) -> Ended {
         kill_process_group(self.group, Signal::KILL).unwrap();
@@ -130,7 +130,7 @@ impl Running {
         ended
     }
 
-    /// Presses Ctrl-C.
+    /// Sends SIGINT.
     #[track_caller]
     pub(crate) fn interrupted(self) -> Ended {
         kill_process_group(self.group, Signal::INT).unwrap();
@@ -152,12 +152,12 @@ impl Running {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 pub(crate) struct Ended {
     pub(crate) status: ExitStatus,
-    /// What it printed, as it stands.
+    /// The output.
     pub(crate) printed: String,
-    /// The same, line by line.
+    /// The output as JSON, line by line.
     pub(crate) lines: Vec<Value>,
     pub(crate) errors: String,
 }
@@ -172,7 +172,7 @@ impl Ended {
     }
 }
 
-/// That a text contains each of these, and none of those.
+/// Checks that a text contains each of these, and none of those.
 #[track_caller]
 pub(crate) fn assert_says(text: &str, these: &[&str], not_those: &[&str]) {
     for it in these {
@@ -183,7 +183,7 @@ pub(crate) fn assert_says(text: &str, these: &[&str], not_those: &[&str]) {
     }
 }
 
-/// The command by which a session takes over what others left, as the model reads it.
+/// The command for adopting open items, as the model reads it.
 #[track_caller]
 pub(crate) fn offered(told: &str) -> String {
     let end = told.find(" adopt`").unwrap_or_else(|| panic!("nothing is offered:\n{told}"));

@@ -1,4 +1,4 @@
-//! The interactive program on a terminal that nobody looks at, and what only it can show.
+//! Claude Code on a terminal: what only an interactive session can show.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use crate::run::assert_says;
 use crate::shown::shows;
 use crate::terminal::Terminal;
 
-/// Whether a hook of the agent in this place runs now.
+/// Whether a hook of the agent runs now.
 fn runs_a_hook(place: &Place) -> bool {
     let here = place.path("").display().to_string();
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -26,13 +26,13 @@ fn runs_a_hook(place: &Place) -> bool {
 /// Claude Code on a terminal.
 struct Screen {
     terminal: Terminal,
-    /// Where the program says what it is about.
+    /// The directory in which the program records its sessions.
     sessions: PathBuf,
 }
 
 impl Screen {
     fn open(place: &Place, model: &Server) -> Self {
-        // What the user has told the program once and for all, before Punchlist came.
+        // Settings that the user made before Punchlist was installed.
         let project = place.path("project").display().to_string();
         let settled = json!({"hasCompletedOnboarding": true, "theme": "dark",
             "customApiKeyResponses": {"approved": ["mmy-key-for-loopback"], "rejected": []},
@@ -45,13 +45,13 @@ impl Screen {
         Self { terminal, sessions: place.path("home/.claude/sessions") }
     }
 
-    /// What the program notes about itself: its session, and whether it is busy.
+    /// The program's record of its session, and whether it is busy.
     fn note(&self) -> Option<Value> {
         let entry = std::fs::read_dir(&self.sessions).ok()?.next()?.ok()?;
         serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()
     }
 
-    /// Types a line once the program has nothing else to do.
+    /// Types a line when the program is idle.
     #[track_caller]
     fn types(&self, line: &str) {
         let is_idle = |_: &str| self.note().is_some_and(|it| it["status"] != "busy");
@@ -59,8 +59,8 @@ impl Screen {
         self.terminal.types(line);
     }
 
-    /// Goes over to another session in the same program, with a command that does so. A prompt that
-    /// is typed before the session's first hook has answered would go without what it says.
+    /// Changes to another session in the same program, with a command. A prompt typed before the
+    /// session's first hook has answered would miss the hook's text.
     #[track_caller]
     fn changes_sessions(&self, place: &Place, command: &str) {
         let session =
@@ -75,8 +75,8 @@ impl Screen {
             known.args(["gate", "--session", &id]);
             known.output().unwrap().status.success()
         });
-        // What a hook said is taken up a moment after its end, and nothing shows it: so it must
-        // have been quiet for a while.
+        // The program uses the hook's answer shortly after the hook has ended, and nothing shows
+        // it, so wait until it was idle for a while.
         let quiet = Cell::new(0);
         self.terminal.until("was done with its hooks", |_| {
             quiet.set(if runs_a_hook(place) { 0 } else { quiet.get() + 1 });
@@ -92,7 +92,7 @@ impl Screen {
         self.terminal.shows(answer, before);
     }
 
-    /// Leaves as a user does, and waits for the end.
+    /// Leaves like a user, and waits for the end.
     #[track_caller]
     fn leaves(self) {
         self.types("/exit");
@@ -165,7 +165,7 @@ fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
     screen.asks("Begin again", "SECOND ANSWER");
     screen.leaves();
 
-    // What was cleared away is no part of the new conversation; only how much of it is told.
+    // The cleared conversation is gone; only the number of open items is mentioned.
     let told = model.requests()[2].text();
     assert_says(&told, &["Begin again", "punchlist adopt"], &["Before the clearing"]);
     let plans = place.plans();

@@ -1,5 +1,5 @@
-//! Where the program defers tools, so that the model has to search for them first: ours are there from
-//! the beginning, and its own list is kept all the same.
+//! The program defers tools, so that the model has to search for them: ours are loaded from the
+//! start, and its own list is stored anyway.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Request, Script};
@@ -10,17 +10,17 @@ use crate::place::Place;
 use crate::run::{Run, assert_says};
 use crate::shown::shows;
 
-/// The tools of its own list that it has the model search for.
+/// The deferred tools of its own list.
 const TASKS: [&str; 4] = ["TaskCreate", "TaskUpdate", "TaskList", "TaskGet"];
 
 impl Run {
-    /// Offers the agent's own tasks, but only to a model that searches for them.
+    /// Offers the agent's own task tools, deferred.
     fn with_tasks_deferred(self) -> Self {
         self.with_tasks().env("ENABLE_TOOL_SEARCH", "true")
     }
 }
 
-/// Whether the model sees the tool with its schema.
+/// Whether the model gets the tool with its schema.
 fn is_loaded(request: &Request, tool: &str) -> bool {
     let tools = request.body["tools"].as_array().into_iter().flatten();
     let mut named = tools.filter(|it| it["name"] == tool);
@@ -55,7 +55,7 @@ fn its_own_tasks_are_kept_once_the_model_has_found_them() {
     let ended = run.ends().well();
     assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
 
-    // It had to search: their names were there and no more.
+    // The model had to search: it had only the names.
     let requests = model.requests();
     let told = requests[0].text();
     for tool in TASKS {

@@ -1,5 +1,5 @@
-//! Our server before the real program: what the model is told of it, and what it is told when a call is
-//! refused, by us or by the program.
+//! Our MCP server in the real program: what the model is told about it, and the texts of refusals,
+//! by us or by the program.
 
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::run::{Ended, assert_says};
 const CREATE: &str = "mcp__punchlist__create_todo";
 const COMPLETE: &str = "mcp__punchlist__complete_todo";
 
-/// How the run ended, in the program's words.
+/// The program's result of the run.
 fn result(ended: &Ended) -> Value {
     let result = ended.lines.iter().rev().find(|it| it["type"] == "result");
     result.unwrap_or_else(|| panic!("no result: {}", ended.errors)).clone()
@@ -62,7 +62,7 @@ fn without_the_permission_our_tools_are_denied_and_the_run_comes_to_its_end() {
     let script = Script::new()
         .calls(CREATE, json!({"items": [{"title": "Write the parser"}]}))
         .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of TOML"}))
-        // However often it is held, it tries what it may not.
+        // After each refusal it repeats a call that is not allowed.
         .always(|request| {
             if refusal(&request.news()).is_some() {
                 let input = json!({"todoId": "1", "outcome": "it parses"});
@@ -81,7 +81,7 @@ fn without_the_permission_our_tools_are_denied_and_the_run_comes_to_its_end() {
     let told = requests[1].results();
     assert!(told[0].is_error, "{told:?}");
     assert_says(&told[0].text, &[CREATE], &[]);
-    // Nothing got worse by it: held as often as one that settles nothing, and then let go.
+    // As many refusals as for a model that closes nothing, then the turn ends.
     assert_eq!(refusals(&requests).len(), 3);
     let plan = place.plan_of(&ended.session());
     let list = "1 pending: Write the parser\n";

@@ -1,4 +1,4 @@
-//! The model stops while items are open: it is told which, resolves them, and may stop.
+//! The model stops with open items: it is told which, closes them, and may stop.
 
 use std::fs;
 
@@ -40,13 +40,13 @@ fn with_its_own_tasks() {
     let ended = place.claude(&model, "Build a parser").with_tasks().ends().well();
     assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
 
-    // Refused once, with both open items named as the agent calls them, and its own tool.
+    // Refused once; the refusal names both open items by the agent's ids, and the agent's own tool.
     let refused = refusals(&model.requests());
     assert_eq!(refused.len(), 1, "{refused:#?}");
     let both = ["2. Test the parser", "3. Print it", "TaskUpdate"];
     assert_says(&refused[0], &both, &["Write the parser", "mcp__punchlist"]);
 
-    // The store holds the whole story.
+    // The store has the whole history.
     let session = ended.session();
     let plan = place.plan_of(&session);
     assert_eq!(plan.end, "drained");
@@ -111,7 +111,7 @@ fn with_our_tools() {
         .then(|request| complete(request, "Print it", "cancelled"))
         .stops("Now all is done.");
     let model = Model::new(script).serve().unwrap();
-    // As it comes: whatever this version offers or defers, our tools are there.
+    // With default settings: whatever this version defers, our tools are loaded.
     let ended = place.claude(&model, "Build a parser").ends().well();
     assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
 
@@ -137,7 +137,7 @@ fn with_our_tools() {
     assert_eq!(plan.actors(), [format!("claude:{}", &session[24..])]);
 }
 
-/// Completes the item of this title, whose id is in the result that the model just got.
+/// Completes the item of this title, whose id is in the last result.
 fn complete(request: &Request, title: &str, status: &str) -> Message {
     let result = request.results().remove(0);
     let value: Value = serde_json::from_str(&result.text).unwrap_or_default();
@@ -168,18 +168,18 @@ fn what_a_whole_list_leaves_out_while_open_is_named() {
     assert_eq!(place.plan_of(&ended.session()).list(), list);
 }
 
-/// A development server runs for ever: it must not switch the gate off.
+/// A development server runs for ever: it must not disable the gate.
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn while_a_shell_runs_in_the_background() {
     let place = Place::installed();
-    // A hook of the user's beside ours, which keeps what the program says of the stop.
+    // A hook of the user beside ours, which stores the program's stop event.
     let told = place.path("tmp/told");
     let keep = json!({"type": "command", "command": format!("cat >>'{}'", told.display())});
     let settings = json!({"hooks": {"Stop": [{"hooks": [keep]}]}});
     fs::create_dir_all(place.path("project/.claude")).unwrap();
     fs::write(place.path("project/.claude/settings.json"), settings.to_string()).unwrap();
-    // It serves until it is told to end, and not for ever if this test ends before.
+    // The server ends when told to, or soon after this test ends.
     let over = place.path("tmp/over");
     let command =
         format!("for _ in $(seq 300); do [ -e '{}' ] && exit; sleep 0.1; done", over.display());

@@ -1,4 +1,4 @@
-//! What Claude Code prints and what it keeps both become the same lists.
+//! The output of Claude Code and its transcripts give the same lists.
 
 use std::path::PathBuf;
 

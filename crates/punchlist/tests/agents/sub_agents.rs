@@ -1,4 +1,4 @@
-//! Agents that the agent starts: in front of everybody, and in the background.
+//! Sub-agents, in the foreground and in the background.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ fn while_one_works_in_the_background_the_agent_may_pause_but_not_finish() {
         .calls_all([create("Write the parser")])
         .calls_all([helper("HELPER: look around", true)])
         .stops("I wait for my helper.")
-        // Its helper has reported, so it is woken, and nothing is left to wait for.
+        // The sub-agent has reported, so the agent is woken, and nothing is left to wait for.
         .stops("That is all.")
         .calls_all([done("1")])
         .stops("All is done.");

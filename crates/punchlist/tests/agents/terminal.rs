@@ -1,5 +1,5 @@
-//! A terminal that nobody looks at: a program runs on it, keys are pressed, and what it drew is read.
-//! Knows no agent by name.
+//! A terminal without a person: runs a program, presses keys, and reads what it draws. Knows no
+//! agent.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -11,24 +11,24 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// The longest that anything on the screen may keep us waiting.
+/// The timeout of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What programs ask of a terminal, and what one says that knows little.
+/// Queries of programs to the terminal, and the answers of a simple one.
 const ANSWERS: [(&str, &str); 2] = [("\u{1b}[6n", "\u{1b}[1;1R"), ("\u{1b}[c", "\u{1b}[?62;c")];
 
-/// A running program, its keyboard, and all that it drew so far.
+/// A running program, its keyboard, and everything that it has drawn.
 pub(crate) struct Terminal {
     child: Child,
     keyboard: Arc<Mutex<ChildStdin>>,
     drawn: Arc<(Mutex<String>, Condvar)>,
-    /// Set once nothing more can be drawn.
+    /// Set at the end of the output.
     is_closed: Arc<AtomicBool>,
 }
 
 impl Terminal {
-    /// Opens a program on a terminal of its own, made by `script`. One that `asks` is given answers to
-    /// its questions about the terminal.
+    /// Runs a program on its own terminal, made by `script`. If it `asks`, its queries about the
+    /// terminal are answered.
     pub(crate) fn open(program: &Command, asks: bool) -> Self {
         let quoted =
             |it: &std::ffi::OsStr| format!("'{}'", it.to_string_lossy().replace('\'', "'\\''"));
@@ -56,7 +56,7 @@ impl Terminal {
                 let text = String::from_utf8_lossy(&bytes[..count]);
                 for (question, answer) in ANSWERS.iter().filter(|_| asks) {
                     if text.contains(question) {
-                        // Whether it still listens is its own affair.
+                        // The program may not read any more.
                         drop(answers.lock().unwrap().write_all(answer.as_bytes()));
                     }
                 }
@@ -68,19 +68,19 @@ impl Terminal {
         Self { child, keyboard, drawn, is_closed }
     }
 
-    /// Waits until something is so, given all that was drawn.
+    /// Waits until a condition holds for everything that was drawn.
     #[track_caller]
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let until = Instant::now() + LIMIT;
         let mut drawn = self.drawn.0.lock().unwrap();
         while !is_so(&drawn) {
             assert!(Instant::now() < until, "it never {what}: {}", letters(&drawn));
-            // Not everything that may become so is drawn.
+            // Not every condition depends on the output, so check again regularly.
             drawn = self.drawn.1.wait_timeout(drawn, Duration::from_millis(50)).unwrap().0;
         }
     }
 
-    /// Waits until this was drawn, `after` so many bytes of what was drawn.
+    /// Waits until this text is drawn, after the first `after` bytes.
     #[track_caller]
     pub(crate) fn shows(&self, text: &str, after: usize) {
         self.until(&format!("showed {text:?}"), |drawn| {
@@ -88,7 +88,7 @@ impl Terminal {
         });
     }
 
-    /// How many bytes were drawn so far.
+    /// The number of bytes drawn so far.
     pub(crate) fn drawn(&self) -> usize {
         self.drawn.0.lock().unwrap().len()
     }
@@ -98,7 +98,7 @@ impl Terminal {
         self.keyboard.lock().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Types a line, and sends it off once it is shown.
+    /// Types a line, and presses Enter when it is shown.
     #[track_caller]
     pub(crate) fn types(&self, line: &str) {
         let before = self.drawn();
@@ -117,7 +117,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Only if the test failed before it left: then nobody else ends it.
+        // Only if the test failed early: then nobody else ends the program.
         if self.child.try_wait().is_ok_and(|it| it.is_none()) {
             kill_process_group(Pid::from_child(&self.child), Signal::KILL).ok();
             drop(self.child.wait());
@@ -125,7 +125,7 @@ impl Drop for Terminal {
     }
 }
 
-/// What of a terminal's bytes is text, without blanks: programs move the cursor instead of
+/// The text of a terminal's bytes without blanks, because programs move the cursor instead of
 /// printing some of them.
 fn letters(drawn: &str) -> String {
     let mut text = String::new();

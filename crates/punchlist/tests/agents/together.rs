@@ -1,4 +1,4 @@
-//! Two sessions at once in one project.
+//! Two sessions at the same time in one project.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn with_a_named_plan_they_share_one_through_claims() {
     assert_eq!(plan.end, "drained");
     let done: String = (1..=8).map(|it| format!("{it} completed: Step {it}\n")).collect();
     assert_eq!(plan.list(), done);
-    // Each was completed by one of the two, once.
+    // Each item was completed once, by one of the two.
     assert_eq!(plan.happened("added"), 8);
     let names: Vec<String> = plan.who("completed");
     assert_eq!(names.len(), 8, "{names:?}");
@@ -78,8 +78,8 @@ fn with_a_named_plan_they_share_one_through_claims() {
     }
 }
 
-/// A worker that takes the next item and completes it, until there is none. It keeps its first one
-/// until the other worker has one too, so that neither comes too late.
+/// A worker that takes the next item and completes it, until none is left. It keeps its first item
+/// until the other worker has one, so that each gets some.
 fn works_off(begun: &Arc<AtomicUsize>) -> Script {
     let begun = Arc::clone(begun);
     let take = || Message::new().calls("mcp__punchlist__next_todo", json!({"claim": true}));
@@ -122,6 +122,6 @@ fn a_session_may_join_a_named_plan_by_its_environment() {
     let model = Model::new(script).serve().unwrap();
     place.claude(&model, "Release it").env("PUNCHLIST_PLAN", "release").ends().well();
     assert_eq!(place.only_plan().list(), "1 pending: Tag it\n2 pending: Tell everybody\n");
-    // What is open is put before the model, for this is its own plan now.
+    // The model sees the open items, because this is its own plan now.
     assert_says(&model.requests()[0].text(), &["Tag it"], &[]);
 }

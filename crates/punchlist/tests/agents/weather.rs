@@ -1,4 +1,4 @@
-//! The model's servers have a bad day: the plan is none the worse.
+//! The model's servers fail: the plan is not affected.
 
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ fn an_answer_that_breaks_off_leaves_the_plan_as_it_was() {
         .turn(Message::new().says("I was going to sa").cut())
         .always(|_| Message::new().says("Shall I go on?"));
     let model = Model::new(script).serve().unwrap();
-    // Some versions ask again, others give up: the plan is the same.
+    // Some versions retry, others give up: the plan is the same.
     let ended = place.claude(&model, "Build a parser").with_tasks().ends();
     assert!(matches!(ended.status.code(), Some(0 | 1)), "{}", ended.status);
     let plan = place.plan_of(&ended.session());

@@ -1,6 +1,6 @@
-//! Plan files whose items an agent does: `punchlist run` starts the real program, keeps its list, and
-//! believes its check. The scenarios are the same for every agent, and are told here once; what differs
-//! between agents is a [`Kind`]. Claude Code's own are at the end, the others' are with their agents.
+//! Plan files with items for an agent: `punchlist run` starts the real program, stores its list,
+//! and runs the item's check. The scenarios are the same for every agent; [`Kind`] has the
+//! differences. Claude Code's tests are at the end, the others' in their modules.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,21 +14,21 @@ use crate::place::Place;
 use crate::run::{Ended, LIMIT, Run, assert_says};
 use crate::shown::shows;
 
-/// A call of a tool: its name, and what it is given.
+/// A tool call: the name and the arguments.
 type Call = (&'static str, Value);
 
-/// What differs between agents that do an item.
+/// What differs between agents.
 pub(crate) struct Kind {
     pub(crate) agent: Agent,
-    /// Writes what a user has set: the model, and that commands and lists need no asking.
+    /// Writes the user's settings: the model, and permission for commands and lists.
     pub(crate) set_up: fn(&Place, &Server),
     /// The program, as a user starts it.
     pub(crate) program: fn(&Place, &Server) -> Command,
-    /// A call that writes its own list, as titles and statuses.
+    /// A call that writes the agent's own list, from titles and statuses.
     pub(crate) list: fn(&[(&str, &str)]) -> Call,
     /// A call of its shell.
     pub(crate) shell: fn(&str) -> Call,
-    /// What its model's API calls a request that it does not take.
+    /// The API's name for an invalid request.
     pub(crate) bad_request: &'static str,
 }
 
@@ -37,7 +37,7 @@ const BEGUN: [(&str, &str); 2] =
 const DONE: [(&str, &str); 2] =
     [("Read what changed", "completed"), ("Write it down", "completed")];
 
-/// An item for an agent, and one that comes after it.
+/// An item for an agent, and one that depends on it.
 const PLAN: &str = "\
 # Release
 - [ ] Write the notes
@@ -49,7 +49,7 @@ const PLAN: &str = "\
   run: cp notes.md published.md
 ";
 
-/// How long a list may be on its way into the plan before a scenario counts it as lost.
+/// How long to wait until a list appears in the plan.
 const TRIES: usize = 3_000;
 
 impl Kind {
@@ -65,7 +65,7 @@ impl Kind {
         place
     }
 
-    /// `punchlist run release.md`, with what the agent needs in its environment.
+    /// `punchlist run release.md`, with the agent's environment.
     fn run(&self, place: &Place, model: &Server, more: &[&str]) -> Run {
         let mut command = place.command(&place.punchlist);
         let named: Vec<(OsString, OsString)> = (self.program)(place, model)
@@ -76,32 +76,32 @@ impl Kind {
         Run::new(command)
     }
 
-    /// A step of a script in which the model writes its list.
+    /// Adds a step in which the model writes its list.
     fn lists(&self, script: Script, entries: &[(&str, &str)]) -> Script {
         let (tool, input) = (self.list)(entries);
         script.calls(tool, input)
     }
 
-    /// A step of a script in which the model runs a command.
+    /// Adds a step in which the model runs a command.
     fn runs(&self, script: Script, command: &str) -> Script {
         let (tool, input) = (self.shell)(command);
         script.calls(tool, input)
     }
 
-    /// A model that does the item as it should.
+    /// A model that does the item.
     fn good_one(&self) -> Script {
         let script = self.lists(Script::new(), &BEGUN);
         let script = self.runs(script, "echo '* Faster' > notes.md");
         self.lists(script, &DONE).stops("The notes are written.")
     }
 
-    /// A model that begins with its list, and then says nothing for ever.
+    /// A model that writes its list, and then never answers.
     fn one_that_hangs(&self) -> Script {
         self.lists(Script::new(), &BEGUN).turn(Message::new().says("Let me see").hangs())
     }
 }
 
-/// The items of the plan: title, status, and which item each is under.
+/// The items of the plan: title, status and parent.
 #[track_caller]
 fn items(place: &Place) -> Vec<(String, String, Value)> {
     let list = place.punchlist(&["list", "--plan", "release.md", "--json"]);
@@ -111,7 +111,7 @@ fn items(place: &Place) -> Vec<(String, String, Value)> {
     items.map(|it| (text(&it["title"]), text(&it["status"]), it["parent"].clone())).collect()
 }
 
-/// The same, as a line each: `completed Read what changed (1)`.
+/// The same, one per line: `completed Read what changed (1)`.
 #[track_caller]
 fn listed(place: &Place) -> Vec<String> {
     let line = |(title, status, parent): (String, String, Value)| match parent.as_u64() {
@@ -127,7 +127,7 @@ fn code(ended: &Ended, expected: i32) {
     assert_eq!(status.code(), Some(expected), "{status}:\n{printed}\n{errors}");
 }
 
-/// Processes that work in the project: whatever a worker left.
+/// The processes in the project directory that a worker left.
 fn left(place: &Place) -> Vec<String> {
     let project = place.path("project");
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|it| it.path());
@@ -135,7 +135,7 @@ fn left(place: &Place) -> Vec<String> {
     here.map(|it| fs::read_to_string(it.join("cmdline")).unwrap_or_default()).collect()
 }
 
-/// Waits until something is so; what never comes to be is the failure, not how long it takes.
+/// Waits until a condition holds.
 #[track_caller]
 pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     for _ in 0..TRIES {
@@ -147,7 +147,7 @@ pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     panic!("it never came to be");
 }
 
-/// Waits until the model hangs and the list that it wrote stands in the plan.
+/// Waits until the model hangs and its list is in the plan.
 #[track_caller]
 fn until_it_hangs(place: &Place, model: &Server) {
     assert!(model.wait_for("", 2, LIMIT), "the model was never asked again");
@@ -161,7 +161,7 @@ const ALL_DONE: [&str; 4] = [
     "completed Publish",
 ];
 
-/// The agent does the item, its list stands under it, and the check is run afterwards.
+/// The agent does the item, its list is stored under the item, and the check runs afterwards.
 #[track_caller]
 pub(crate) fn does_an_item(kind: &Kind) {
     let _shows = shows(kind.agent, Feature::Worker, "");
@@ -170,11 +170,11 @@ pub(crate) fn does_an_item(kind: &Kind) {
     let ended = kind.run(&place, &model, &[]).ends();
     code(&ended, 0);
     assert_eq!(model.left(), 0, "{}", ended.printed);
-    // It was told the item and when it counts as done, and nothing of the rest.
+    // The prompt has the item and its criteria, and nothing of the rest.
     let asked = model.requests()[0].text();
     assert_says(&asked, &["Write the notes", "they are for users"], &["Publish"]);
     assert_eq!(listed(&place), ALL_DONE);
-    // What it did is there, and the check that ran after it is evidence.
+    // The work is done, and the passed check is evidence.
     let published = fs::read_to_string(place.path("project/published.md")).unwrap();
     assert_eq!(published, "* Faster\n");
     let shown = place.punchlist(&["show", "1", "--plan", "release.md", "--json"]);
@@ -182,13 +182,13 @@ pub(crate) fn does_an_item(kind: &Kind) {
     let item = &shown["item"];
     assert_eq!(item["evidence"][0]["level"], "checked", "{item:#}");
     assert_eq!(item["outcome"], "The notes are written.", "{item:#}");
-    // Its list is its own: the journal says who wrote it.
+    // The journal names the agent as the author of its list.
     let journal = place.punchlist(&["log", "--plan", "release.md"]);
     assert_says(&journal, &[&format!("{}   ", kind.name()), "added 3 \"Read what changed\""], &[]);
     assert_eq!(left(&place), [""; 0]);
 }
 
-/// It says that it is done, and the check says that it is not.
+/// The agent says that the item is done, but the check fails.
 #[track_caller]
 pub(crate) fn is_not_believed_without_its_check(kind: &Kind) {
     let script = kind.lists(Script::new(), &BEGUN).stops("The notes are written.");
@@ -197,7 +197,7 @@ pub(crate) fn is_not_believed_without_its_check(kind: &Kind) {
     let ended = kind.run(&place, &model, &[]).ends();
     code(&ended, 6);
     assert_says(&ended.printed, &["Write the notes (its check failed: exit code"], &[]);
-    // Nobody is at it any more, nor at what it had begun.
+    // The item and its sub-items are no longer in progress.
     assert_eq!(
         listed(&place),
         [
@@ -210,7 +210,7 @@ pub(crate) fn is_not_believed_without_its_check(kind: &Kind) {
     assert!(!place.path("project/published.md").exists());
 }
 
-/// What it leaves open on its own list holds nothing up: the check is what counts.
+/// Open items on the agent's own list do not matter: the check counts.
 #[track_caller]
 pub(crate) fn may_leave_its_own_list_open(kind: &Kind) {
     let script = kind.lists(Script::new(), &BEGUN);
@@ -229,7 +229,7 @@ pub(crate) fn may_leave_its_own_list_open(kind: &Kind) {
     );
 }
 
-/// Its model fails: the item fails and says why and what to do; the next run has it done.
+/// Its model fails: the item fails with the reason and a hint; the next run completes it.
 #[track_caller]
 pub(crate) fn fails_with_its_model(kind: &Kind) {
     let script = kind.lists(Script::new(), &BEGUN).fails(400, kind.bad_request, 9);
@@ -249,7 +249,7 @@ pub(crate) fn fails_with_its_model(kind: &Kind) {
     assert_eq!(listed(&place), ALL_DONE);
 }
 
-/// Somebody stops the run: the agent and all that it started are gone, and its item is free.
+/// The run is stopped: the agent and all its processes are gone, and the item is free.
 #[track_caller]
 pub(crate) fn is_gone_after_ctrl_c(kind: &Kind) {
     let model = Model::new(kind.one_that_hangs()).serve().unwrap();
@@ -262,7 +262,7 @@ pub(crate) fn is_gone_after_ctrl_c(kind: &Kind) {
     assert_says(&listed(&place).join("\n"), &["pending Write the notes"], &["in_progress"]);
 }
 
-/// It takes longer than its item may: the same, and the item failed.
+/// The item's timeout expires: the same, and the item has failed.
 #[track_caller]
 pub(crate) fn is_gone_after_its_time(kind: &Kind) {
     let model = Model::new(kind.one_that_hangs()).serve().unwrap();
@@ -275,8 +275,9 @@ pub(crate) fn is_gone_after_its_time(kind: &Kind) {
     assert_says(&listed(&place).join("\n"), &["pending Write the notes"], &["in_progress"]);
 }
 
-/// The run is killed while the agent works: the agent ends too. What was under way is not begun again
-/// unless somebody says so; if its check passes, it is done; and if it may run again, it does.
+/// The run is killed while the agent works: the agent ends too. The interrupted item is not started
+/// again unless somebody says so; if its check passes, it is completed; if it has `retry`, it runs
+/// again.
 #[track_caller]
 pub(crate) fn is_taken_up_after_a_kill(kind: &Kind) {
     let model = Model::new(kind.one_that_hangs()).serve().unwrap();
@@ -300,7 +301,7 @@ pub(crate) fn is_taken_up_after_a_kill(kind: &Kind) {
     until_it_hangs(&place, &again);
     running.killed();
 
-    // Its check is asked first, and so it need not run again.
+    // The check runs first, and passes, so the item need not run again.
     fs::write(place.path("project/notes.md"), "Faster\n").unwrap();
     let ended = kind.run(&place, &silent, &["--retry-interrupted"]).ends();
     code(&ended, 0);
@@ -313,7 +314,7 @@ pub(crate) fn is_taken_up_after_a_kill(kind: &Kind) {
     assert_eq!(fs::read_to_string(place.path("project/published.md")).unwrap(), "Faster\n");
 }
 
-/// Texts of an item that look like options are texts.
+/// Texts of an item that look like options are passed as texts.
 #[track_caller]
 pub(crate) fn takes_no_text_for_an_option(kind: &Kind) {
     let plan = "- [ ] --version -h; $(touch pwned) `touch pwned`\n  \
@@ -327,13 +328,13 @@ pub(crate) fn takes_no_text_for_an_option(kind: &Kind) {
     assert!(!place.path("project/pwned").exists());
 }
 
-/// It answers no question that is put to a person, and approves nothing.
+/// The agent cannot answer questions, and cannot approve anything.
 #[track_caller]
 pub(crate) fn answers_nothing(kind: &Kind) {
     let plan = "- [ ] Publish it\n  agent: AGENT\n";
     let script =
         |place: &Place| kind.runs(Script::new(), &place.tries_to_answer()).stops("I tried.");
-    // The model is told the path of the program, which is the same everywhere.
+    // The model gets the path of the program, which is the same everywhere.
     let model = Model::new(script(&Place::new())).serve().unwrap();
     let place = kind.place(plan, &model);
     place.asks();
@@ -341,8 +342,8 @@ pub(crate) fn answers_nothing(kind: &Kind) {
     place.refused(kind.name(), &model.requests()[1].results()[0].text);
 }
 
-/// With Punchlist installed, it has a plan of its own: that of the run is neither shown to it, nor
-/// written by it, nor a reason to hold it.
+/// With Punchlist installed, the agent has its own plan: the run's plan is not shown to it, not
+/// changed by it, and does not hold its turn.
 #[track_caller]
 pub(crate) fn does_not_see_the_plan(kind: &Kind) {
     let model = Model::new(kind.good_one()).serve().unwrap();
@@ -353,7 +354,7 @@ pub(crate) fn does_not_see_the_plan(kind: &Kind) {
     let told: Vec<String> = model.requests().iter().map(|it| it.news()).collect();
     assert_says(&told.join("\n"), &[], &["Not finished", "Publish"]);
     assert_eq!(listed(&place), ALL_DONE);
-    // What its hooks kept went under its item, so the plan of its session is left empty.
+    // The list from its hooks is stored under its item, so the plan of its session stays empty.
     let plans = place.plans();
     let own: Vec<&Value> = plans.iter().filter(|it| it["agent"] == kind.name()).collect();
     assert_eq!((plans.len(), own.len()), (2, 1), "{plans:#?}");

@@ -1,4 +1,4 @@
-//! `punchlist acp-tap`: between an editor and an agent, as if it were not there.
+//! `punchlist acp-tap`: a proxy between an editor and an agent that changes nothing.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ fn started(mut command: Command) -> Child {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// What comes of it when it is told this and then nothing more.
+/// Sends this input, closes stdin, and returns the output.
 fn told(mut child: Child, input: &[u8]) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_owned();
@@ -68,7 +68,7 @@ fn exit_codes_signals_and_stderr_are_the_agents_own() {
     }
     let output = told(tap(&world, &[], &["sh", "-c", "kill -TERM $$"]), b"");
     assert_eq!(output.status.signal(), Some(15));
-    // The process that a client started is the agent itself, so that its signals reach it.
+    // The process that the client started is the agent itself, so that signals reach it.
     let mut child = tap(
         &world,
         &[],
@@ -125,7 +125,7 @@ fn watch_shows_what_was_heard() {
     loop {
         let shown = world.run(&["watch", "--once"]);
         assert_eq!(shown.code, 0, "{}", shown.err);
-        // By the directory in which the editor started it.
+        // Found by the directory in which the editor started it.
         if shown.out.contains("acp  project  0/2") {
             return;
         }
@@ -134,7 +134,7 @@ fn watch_shows_what_was_heard() {
     }
 }
 
-/// The only plan, once what was heard last has been written down: that is not waited for.
+/// The only plan, once the last list is written: `acp-tap` does not wait for that.
 fn settled(world: &World) -> String {
     let until = Instant::now() + Duration::from_secs(60);
     loop {
@@ -159,7 +159,7 @@ fn settled(world: &World) -> String {
 #[test]
 fn whatever_fails_in_us_the_protocol_goes_on() {
     let input = format!("{}\n", plan(&[("One", "pending")]));
-    // A database that cannot be used, and no place to write to.
+    // A database that cannot be used, and a data directory that cannot be written.
     let world = World::new();
     world.write("home/.local/share/punchlist/punchlist.db", "no database at all, but long enough");
     world.write("home/.local/share/punchlist/acp", "a file where a folder should be");

@@ -1,15 +1,15 @@
-//! Export and import: exact, and believed only if it adds up.
+//! Export and import: exact, and accepted only if the journal matches the items.
 
 use serde_json::Value;
 
 use crate::world::World;
 
-/// A plan with a bit of everything in its history.
+/// A plan with a varied history.
 fn exported() -> (World, String) {
     exported_after(0)
 }
 
-/// The same after so many other calls: ids follow from the number of the call.
+/// The same after this many other calls: ids depend on the number of the call.
 fn exported_after(calls: usize) -> (World, String) {
     let world = World::new();
     (0..calls).for_each(|_| drop(world.typed("plans")));
@@ -48,13 +48,13 @@ fn what_is_imported_is_what_was_exported() {
     let strip = |line: &str| world.typed(line).ok().replace("me@host", "");
     assert_eq!(strip("list --all --json --db ../other.db"), strip("list --all --json"));
     assert_eq!(strip("log -n 0 --json --db ../other.db"), strip("log -n 0 --json"));
-    // Work goes on where it was left.
+    // Work continues on the imported plan.
     world.typed("reopen 3 --db ../other.db").works();
     let ran = run("import - --db ../other.db", &text);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
     assert!(ran.out.contains("is here already, with all"), "{}", ran.out);
     assert!(world.typed("list --db ../other.db").ok().contains("[ ] 3"));
-    // What went another way here is not written over.
+    // A plan that has diverged here is not overwritten.
     world.typed("edit 3 --title Elsewhere").works();
     let newer = world.typed("export").ok();
     let ran = run("import - --db ../other.db", &newer);
@@ -92,7 +92,7 @@ fn all_plans_go_into_one_file_and_come_back_where_they_belong() {
     assert_eq!(ran.out.lines().count(), 3, "{}", ran.out);
     assert_eq!(world.typed("export --all --db ../other.db").ok(), text);
     assert!(world.typed_in("second", "list --db ../other.db").ok().contains("Here"));
-    // One that cannot be read does not keep the others back.
+    // A plan that cannot be read does not block the others.
     let conn = rusqlite::Connection::open(world.path("other.db")).unwrap();
     conn.execute_batch("DELETE FROM journal WHERE seq = (SELECT min(seq) FROM journal)").unwrap();
     let ran = world.typed("export --all --db ../other.db");
@@ -153,7 +153,7 @@ fn several_plans_that_could_be_meant_are_listed() {
         assert!(ran.err.starts_with("error: several plans could be meant\n  "), "{}", ran.err);
         assert_eq!(ran.err.lines().count(), 4, "{}", ran.err);
     }
-    // One of them, by the end of its id.
+    // One plan, by the end of its id.
     let plans = run("plans --json").json();
     let id = plans["plans"][0]["id"].as_str().unwrap();
     assert_eq!(run(&format!("list --plan {}", &id[30..])).code, 0);
@@ -171,7 +171,7 @@ fn an_imported_plan_can_be_given_a_name() {
     assert_eq!(ran.code, 0, "{}", ran.err);
 }
 
-/// Changes one line of a good file; the result must be refused, and nothing taken in.
+/// Changes one line of a valid file; the result must be refused, and nothing imported.
 #[test]
 fn a_file_that_was_tampered_with_is_refused() {
     let (world, text) = exported();
@@ -229,7 +229,7 @@ fn a_file_that_was_tampered_with_is_refused() {
     refused(&world, "entries in the wrong order", &swapped);
 }
 
-/// Moves of positions far outside, on top of a good history.
+/// Moves to impossible positions, after a valid history.
 #[test]
 fn events_that_cannot_happen_are_refused_with_their_line() {
     let (world, text) = exported();

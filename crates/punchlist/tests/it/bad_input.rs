@@ -1,4 +1,4 @@
-//! Whatever is thrown at it, it answers with a clear error and changes nothing.
+//! Any invalid input gets a clear error and changes nothing.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -16,7 +16,7 @@ fn world() -> World {
     world
 }
 
-/// Runs it and holds it to: a refusal with a message, nothing changed, no panic.
+/// Runs the program and checks: a refusal with a message, nothing changed, no panic.
 #[track_caller]
 fn check(world: &World, arguments: &[&OsStr], stdin: &[u8]) {
     let before = world.list();
@@ -249,7 +249,7 @@ fn nul_is_refused_wherever_it_comes_from() {
 #[test]
 fn naughty_strings_are_kept_or_refused_but_never_acted_on() {
     let world = world();
-    // What a command line cannot carry comes through stdin, in tests of its own.
+    // Texts that a command line cannot contain are tested through stdin elsewhere.
     let fits = |text: &str| !text.contains('\0') && text.len() < 100_000;
     let mut kept = 0;
     for naughty in naughty().into_iter().filter(|it| fits(&it.text)) {
@@ -264,7 +264,7 @@ fn naughty_strings_are_kept_or_refused_but_never_acted_on() {
         let shown = world.run(&["show", &number, "--json"]).json();
         assert_eq!(shown["item"]["title"], text, "{name}");
         let drawn = world.run(&["show", &number]).ok() + &world.run(&["list"]).ok();
-        // Right-to-left text stands in isolates of our own, which come in pairs.
+        // Right-to-left text is inside our own isolates, which come in pairs.
         let count = |sign: char| drawn.matches(sign).count();
         assert_eq!(count('\u{2068}'), count('\u{2069}'), "{name}: {drawn}");
         let drawn = drawn.replace(['\u{2068}', '\u{2069}'], "");

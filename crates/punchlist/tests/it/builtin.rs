@@ -24,7 +24,7 @@ tool = "shell"
 command = "rm"
 "#;
 
-/// A project whose calls run under the user's rules.
+/// A project whose calls run under the user's policy.
 struct Project {
     directory: tempfile::TempDir,
     run: Run,
@@ -58,7 +58,7 @@ impl Project {
         fs::read_to_string(self.directory.path().join(path)).unwrap_or_default()
     }
 
-    /// Makes calls, answers what is asked, and gives the questions and what came of each call.
+    /// Makes calls, answers the questions, and returns the questions and the outcome of each call.
     async fn calls(
         &mut self,
         calls: &[(&str, Value)],
@@ -90,9 +90,11 @@ impl Project {
         for id in scheduled.calls() {
             let call = self.run.call(id).await.unwrap().unwrap();
             ended.push(match call.state {
-                State::Done(Outcome::Success(output)) => output.text,
-                State::Done(Outcome::Error(why)) => format!("error: {why}"),
-                State::Done(Outcome::Cancelled { reason, .. }) => format!("cancelled: {reason:?}"),
+                State::Done(outcome) => match &*outcome {
+                    Outcome::Success(output) => output.text.clone(),
+                    Outcome::Error(why) => format!("error: {why}"),
+                    Outcome::Cancelled { reason, .. } => format!("cancelled: {reason:?}"),
+                },
                 State::Live(live) => format!("still {live:?}"),
             });
         }
@@ -182,7 +184,7 @@ async fn a_rule_that_was_answered_with_counts_from_then_on() {
 }
 
 impl Project {
-    /// The next question: what it shows, and whether it is asked again.
+    /// The next question: its text, and whether it is asked again.
     async fn asked(&mut self) -> (QuestionId, String, bool) {
         loop {
             if let Event::Asked(it) = self.events.next().await.unwrap() {
@@ -273,11 +275,12 @@ async fn files_that_decide_what_runs_are_not_written() {
         let calls = [("write", json!({"path": path, "content": "x"}))];
         let (asked, ended) = project.calls(&calls, &Answer::Once).await;
         assert!(asked.is_empty(), "{path}");
-        assert!(ended[0].contains("is not written by tools; ask the user"), "{path}: {}", ended[0]);
+        assert!(ended[0].contains("tools may not write "), "{path}: {}", ended[0]);
+        assert!(ended[0].contains("; ask the user"), "{path}: {}", ended[0]);
     }
     let calls = [("shell", json!({"command": "echo x > .git/hooks/pre-commit"}))];
     let (_, ended) = project.calls(&calls, &Answer::Once).await;
-    assert!(ended[0].contains("is not written by tools"), "{}", ended[0]);
+    assert!(ended[0].contains("tools may not write "), "{}", ended[0]);
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! Characters that act on whoever looks at them, in JSON for programs: written as escapes, wherever it goes,
-//! and read back as they were. And halves of characters, which every JavaScript client sends.
+//! Control characters in JSON output: always escaped, and parsed back unchanged. And lone
+//! surrogates, which JavaScript clients send.
 
 use serde_json::{Value, json};
 
 use crate::world::{Ran, World, finish};
 
-/// DEL, C1, line separators, and all that turns text around.
+/// DEL, C1, line separators, and all bidirectional controls.
 const ACTING: &str = "a\u{7f}b\u{80}\u{9b}31m\u{9f}c\u{2028}\u{2029}d\u{61c}\u{200e}\u{200f}\u{202a}\u{202e}\u{2066}\u{2069}e";
 
 fn acts(ch: char) -> bool {
@@ -23,7 +23,7 @@ fn check(what: &str, out: &str) {
     assert!(values.into_iter().any(|it| has(&it)), "{what}: the text is gone: {out:?}");
 }
 
-/// Whether a text stands somewhere in a value, or in a text that is JSON itself.
+/// Whether a text is somewhere in a value, or in a text that is JSON itself.
 fn contains(value: &Value, text: &str) -> bool {
     match value {
         Value::String(it) => {
@@ -151,7 +151,7 @@ fn hook(world: &World, agent: &str, event: &str) -> Ran {
     finish(command, event.as_bytes())
 }
 
-/// An event of the session, with half a character wherever it says HERE.
+/// An event of the session, with a lone surrogate in place of HERE.
 fn event(world: &World, name: &str, fields: Value) -> String {
     let mut event =
         json!({"session_id": "s-1", "cwd": world.path("project"), "hook_event_name": name});

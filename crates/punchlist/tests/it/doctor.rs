@@ -1,4 +1,4 @@
-//! What the doctor says, with the real hook behind it.
+//! The findings of `doctor`, with the real hook.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::world::{Ran, World, finish};
 
-/// The doctor, with an agent on the path that says its version and nothing else.
+/// Runs `doctor`, with an agent on the search path that only prints its version.
 pub(crate) fn doctor(world: &World, arguments: &[&str]) -> Ran {
     doctor_in(world, "project", arguments)
 }
@@ -22,7 +22,7 @@ fn doctor_in(world: &World, directory: &str, arguments: &[&str]) -> Ran {
     finish(command, b"")
 }
 
-/// Puts a program on the path that says its version and nothing else.
+/// Puts a program on the search path that only prints its version.
 pub(crate) fn program(world: &World, name: &str, says: &str) {
     let bin = world.path("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -31,7 +31,7 @@ pub(crate) fn program(world: &World, name: &str, says: &str) {
     fs::rename(bin.join("new"), bin.join(name)).unwrap();
 }
 
-/// How each thing stands: `hooks` → `ok`.
+/// The state of each finding: `hooks` → `ok`.
 #[track_caller]
 fn state(world: &World, about: &str) -> String {
     let ran = doctor(world, &["--json"]);
@@ -97,8 +97,8 @@ fn what_is_amiss_is_found() {
     assert_eq!(state(&world, "database"), "broken");
 }
 
-/// The advice leads to an installation for this project: one for every project would send them all to
-/// the database of this one.
+/// The hint must install for this project only: an installation for every project would send all of
+/// them to this database.
 #[test]
 fn a_project_with_another_database_is_told_how_the_agent_uses_it_there_and_nowhere_else() {
     let world = World::new();
@@ -118,7 +118,7 @@ fn a_project_with_another_database_is_told_how_the_agent_uses_it_there_and_nowhe
         let lines = ran.out.lines();
         lines.filter(|line| ["! ", "✗ "].iter().any(|it| line.contains(it))).count()
     };
-    // A project's server needs a consent that only the user gives, in Claude Code itself.
+    // A project's server needs the user's consent, in Claude Code itself.
     let ran = doctor(&world, &[]);
     assert!(ran.out.contains("! mcp") && ran.out.contains("is not approved yet"), "{}", ran.out);
     assert_eq!((ran.code, amiss(&ran)), (0, 1), "{}", ran.out);
@@ -138,7 +138,7 @@ fn a_project_with_another_database_is_told_how_the_agent_uses_it_there_and_nowhe
     assert_eq!(findings(&now), findings(&other));
 }
 
-/// A new terminal opens there.
+/// New terminals open in the home directory.
 #[test]
 fn in_the_home_directory_a_good_installation_is_good() {
     let world = World::new();
@@ -153,17 +153,18 @@ fn in_the_home_directory_a_good_installation_is_good() {
     }
     world.typed_in("home", "uninstall claude").works();
     assert_eq!(world.path("home").read_dir().unwrap().count(), before);
-    // Nor is every project sent to a database that is in the home directory.
+    // An installation for every project does not use the database in the home directory either.
     world.typed_in("home", "install claude --yes").works();
     world.typed_in("home", "init").works();
     let text = doctor_in(&world, "home", &[]).out;
     assert!(
-        text.contains("where its plans are meant") && !text.contains("fix: punchlist"),
+        text.contains("to verbs that are about the agent's plans")
+            && !text.contains("fix: punchlist"),
         "{text}"
     );
 }
 
-/// Hooks are silent then, so the doctor must not be.
+/// Hooks fail silently then, so the doctor must report it.
 #[test]
 fn a_configuration_that_cannot_be_read_is_a_fault_among_the_others() {
     let world = World::new();
@@ -174,18 +175,18 @@ fn a_configuration_that_cannot_be_read_is_a_fault_among_the_others() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     let text = ran.out.replace(&world.path("").display().to_string(), "/w/");
     let said = "✗ config      /w/home/.config/punchlist/config.toml: gate = \"offf\" is not off, once \
-                or full; hooks do nothing until that is mended\n";
+                or full; hooks do nothing until that is fixed\n";
     assert!(text.contains(said), "{text}");
     assert!(text.contains("✓ database") && !text.contains("fix: punchlist"), "{text}");
     assert_eq!([state(&world, "config"), state(&world, "hooks")], ["broken"; 2].map(str::to_owned));
-    // What is wrong with the call itself is said as ever.
+    // An error in the call itself is reported as usual.
     fs::remove_file(world.path(path)).unwrap();
     let ran = doctor(&world, &["-c", "gate=offf"]);
     assert!(ran.code == 2 && ran.out.is_empty(), "{}", ran.out);
 }
 
-/// A database that cannot be read is the database's fault, and not that of the binary beside it; that
-/// the doctor asked leaves no trace.
+/// An unreadable database is reported as such, not as a broken binary; and the doctor's own test
+/// call is not logged as a failure.
 #[test]
 fn a_broken_database_is_told_as_such_and_being_asked_is_no_failure() {
     let world = World::new();
@@ -198,7 +199,7 @@ fn a_broken_database_is_told_as_such_and_being_asked_is_no_failure() {
     fs::write(data.join("punchlist.db"), "rubbish ".repeat(1000)).unwrap();
     let ran = doctor(&world, &[]);
     assert_eq!(ran.code, 1);
-    let hooks = ran.out.lines().find(|it| it.contains("it cannot work")).unwrap();
+    let hooks = ran.out.lines().find(|it| it.contains("reports a problem")).unwrap();
     assert!(hooks.contains("not a database"), "{hooks}");
     assert!(!ran.out.contains("binary is missing"), "{}", ran.out);
     assert_eq!(
@@ -228,10 +229,10 @@ fn where_no_database_can_be_made_that_is_a_fault() {
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     let path = closed.join("in/x.db");
     let ran = doctor(&world, &["--db", path.to_str().unwrap()]);
-    // Nothing is closed to root.
+    // root can write everywhere, so this part needs another user.
     if fs::write(closed.join("probe"), "").is_err() {
         assert_eq!(ran.code, 1);
-        assert!(ran.out.contains("cannot be made"), "{}", ran.out);
+        assert!(ran.out.contains("cannot be created"), "{}", ran.out);
     }
     world.write("file", "");
     let ran = doctor(&world, &["--db", "../file/in/x.db"]);

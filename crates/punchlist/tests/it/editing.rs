@@ -1,10 +1,10 @@
-//! Editing in the user's own editor, and checklists that come from elsewhere.
+//! Editing in the user's editor, and importing checklists.
 
 use std::fs;
 
 use crate::world::{Ran, World, finish};
 
-/// Calls the program with an editor that is this shell script; `$1` is the file.
+/// Calls the program with this shell script as editor; `$1` is the file.
 fn edit(world: &World, line: &str, script: &str) -> Ran {
     world.write("editor.sh", format!("set -e\n{script}\n"));
     let mut command = world.command("project");
@@ -56,11 +56,11 @@ fn a_bad_edit_is_kept_and_told_and_changes_nothing() {
     let world = various();
     let before = world.list();
     for (line, script, told) in [
-        ("edit 3", "echo 'nonsense' > \"$1\"", "line 1 is no field"),
+        ("edit 3", "echo 'nonsense' > \"$1\"", "line 1 is not a field"),
         ("edit 3", "sed -i 's/^title: .*/title:/' \"$1\"", "the title is empty"),
-        ("edit 3", "sed -i 's/^priority:.*/priority: high/' \"$1\"", "is no number"),
+        ("edit 3", "sed -i 's/^priority:.*/priority: high/' \"$1\"", "is not a number"),
         ("edit 3", "sed -i 's/^after: .*/after: 99/' \"$1\"", "99"),
-        ("edit --all", "echo 'some prose' >> \"$1\"", "is no entry of the list"),
+        ("edit --all", "echo 'some prose' >> \"$1\"", "is not an entry of the list"),
         ("edit --all", "echo '- [ ] #77 X' >> \"$1\"", "there is no item 77 here"),
         (
             "edit --all",
@@ -91,13 +91,13 @@ fn an_edit_that_somebody_else_was_faster_than_is_a_conflict_and_nothing_is_lost(
     let data = world.path("home/.local/share/punchlist");
     let [text] = &kept(&world)[..] else { panic!("one text is kept") };
     assert!(fs::read_to_string(data.join(text)).unwrap().contains("title: Mine"));
-    // Another field of the same item is no conflict.
+    // A change of another field of the same item is no conflict.
     let beside = "sed -i 's/^owner: .*/owner: me/' \"$1\"; \
                   \"$PUNCHLIST\" edit 3 --title Others --as ann > /dev/null";
     edit(&world, "edit 3", beside).works();
     let item = world.typed("show 3 --json").json()["item"].clone();
     assert_eq!((&item["owner"], &item["title"]), (&"me".into(), &"Others".into()));
-    // Of the whole list, every change is.
+    // For the whole list, every change is a conflict.
     let whole = "sed -i 's/Build/Build it/' \"$1\"; \"$PUNCHLIST\" add Late --as ann > /dev/null";
     let ran = edit(&world, "edit --all", whole);
     assert_eq!(ran.code, 5, "{}", ran.err);
@@ -159,7 +159,7 @@ fn import_merges_a_markdown_checklist() {
         1
     );
     assert_eq!(world.typed("show --plan release --json").json()["plan"]["title"], "Release");
-    // Nothing is opened again or taken away.
+    // Nothing is reopened or removed.
     world.typed("done 5").works();
     world.typed("done 1,7").works();
     world.write("project/notes.md", "- [ ] Publish\n");

@@ -1,11 +1,11 @@
-//! `punchlist events`: what agents say as one stream, from files and pipes.
+//! `punchlist events`: streams of agents from files and pipes.
 
 use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use crate::world::World;
 
-/// A recording of Claude Code's.
+/// A recording of Claude Code.
 const TASKS: &[u8] = include_bytes!("../../../../fixtures/claude/stream-tasks.jsonl");
 const TODOS: &[u8] = include_bytes!("../../../../fixtures/claude/transcript-todowrite.jsonl");
 
@@ -125,7 +125,7 @@ fn a_thousand_sessions_at_once_are_told_apart() {
     }
 }
 
-/// A line is dropped as it comes once it is longer than what is read: here five times as long, and for a
+/// A line is dropped as it arrives once it is too long: here five times as long as the limit; for a
 /// line of a gigabyte see `cargo xtask fuzz streams`.
 #[test]
 #[cfg(target_os = "linux")]
@@ -145,9 +145,9 @@ fn a_line_without_end_is_not_kept_and_the_next_one_is_read() {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
     let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).unwrap();
     let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
-    // The longest line that is read, while it grows twice, and the program itself.
+    // The longest line that is read, while its buffer doubles, and the program itself.
     assert!(peak < 160 << 10, "{peak} kB");
-    // No newline at the very end either.
+    // No line break at the very end either.
     stdin.write_all(b"no end").unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
@@ -175,7 +175,7 @@ fn a_live_stream_is_passed_on_line_by_line() {
         let line = serde_json::json!({"type": "assistant", "session_id": "s",
             "message": {"content": [{"type": "text", "text": text}]}});
         stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
-        // The event comes while the stream is still open.
+        // The event arrives while the stream is still open.
         let mut seen = String::new();
         while !seen.ends_with('\n') {
             let mut byte = [0];
@@ -203,7 +203,7 @@ fn a_reader_that_goes_away_is_no_error() {
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
 
-/// The line that the design of this stream began with: no session, no result.
+/// The first line that this format was designed for: no session, no result.
 const FIRST: &str = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"toolu_01ABC","name":"TodoWrite","input":{"todos":[{"content":"Research existing metrics","status":"in_progress","activeForm":"Researching..."},{"content":"Design the system","status":"pending","activeForm":"Designing..."}]}}]}}"#;
 
 #[test]

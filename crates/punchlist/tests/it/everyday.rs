@@ -1,4 +1,4 @@
-//! What people type all day: the program alone, other programs' words, and what is said back.
+//! Everyday use: the program without a verb, aliases, and messages.
 
 use crate::world::World;
 
@@ -117,7 +117,7 @@ fn the_drawn_list_bears_the_plans_title_or_name_and_shows_priorities() {
     assert!(drawn.starts_with("┌─ release ─"), "{drawn}");
     assert!(drawn.lines().any(|line| line.contains("A") && line.contains("P0")), "{drawn}");
     assert!(world.typed("list --plan release").ok().contains("[ ] 1 A (P0)"));
-    // The bordered box of the seed stays as it was.
+    // The bordered box is unchanged.
     let boxed = world.typed("list --plan release --view box").ok();
     assert!(boxed.starts_with("┌─ Tasks ─"), "{boxed}");
 }

@@ -1,4 +1,4 @@
-//! Checks, what they are worth, and whose word counts.
+//! Checks, evidence, and who may give it.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -6,14 +6,14 @@ use std::io::Write as _;
 use crate::person::{Person, typed};
 use crate::world::{Ran, World, finish, words};
 
-/// A call as an agent's shell tool makes it.
+/// A call from an agent's shell tool.
 fn by_agent(world: &World, arguments: &[&str]) -> Ran {
     let mut command = world.command("project");
     command.args(arguments).env("CLAUDECODE", "1");
     finish(command, b"")
 }
 
-/// A call at a terminal of its own, where each line of `keys` answers a question.
+/// A call at its own terminal, where each line of `keys` answers a question.
 fn at_terminal(world: &World, arguments: &str, keys: &str) -> Option<(i32, String)> {
     let mut command = world.command("project");
     command.args(words(arguments));
@@ -71,7 +71,7 @@ fn what_passed_can_be_completed_at_once_and_programs_read_what_was_seen() {
     assert_eq!(check["passed"], true);
     assert_eq!(check["exitCode"], 0);
     assert_eq!(check["output"], "fine\n");
-    // What `printf 'fine\n' | sha256sum` says.
+    // The output of `printf 'fine\n' | sha256sum`.
     let digest = "8ecc5f94c57b05d6c5e0ee316bee4875427e1845bbeef3ead59df29c72aab36e";
     assert_eq!(check["outputDigest"], digest);
     assert_eq!(check["covered"], 1);
@@ -81,7 +81,7 @@ fn what_passed_can_be_completed_at_once_and_programs_read_what_was_seen() {
     assert_eq!(evidence["level"], "checked");
     assert_eq!(evidence["run"]["covered"][0]["path"], "src/a");
     assert_eq!(evidence["run"]["worktree"], world.path("project").to_str().unwrap());
-    // Something else failed: the exit code says so, and the answer is still one object.
+    // Something else failed: the exit code says so, and the output is still one object.
     world.typed(r#"add "Break" --verify "echo no; exit 7""#).works();
     let failed = world.typed("verify 2 --json");
     assert_eq!(failed.code, 3);
@@ -131,7 +131,7 @@ fn other_content_of_the_same_size_and_time_is_found_by_verify() {
     drop(file);
     assert_eq!(verification(&world, 1), "passed", "a view does not read files");
     assert_eq!(world.typed("verify --stale").ok(), "passed 1  A (1 file), completed\n");
-    // A file that came is a change as well, and so is one that went.
+    // A new file is a change, and so is a removed one.
     world.write("project/src/b", "");
     assert_eq!(world.typed("verify --stale").ok(), "passed 1  A (2 files), completed\n");
     fs::remove_file(world.path("project/src/b")).unwrap();
@@ -143,7 +143,7 @@ fn other_content_of_the_same_size_and_time_is_found_by_verify() {
 fn a_check_that_an_agent_wrote_runs_only_by_a_rule_and_a_persons_word() {
     let world = World::new();
     by_agent(&world, &["add", "A", "--verify", "touch ran"]).works();
-    // Without a rule, nobody's yes would be enough.
+    // Without a rule, no consent would be enough.
     let unruled = world.typed("verify 1");
     world.write(
         "home/.config/punchlist/config.toml",
@@ -160,14 +160,15 @@ fn a_check_that_an_agent_wrote_runs_only_by_a_rule_and_a_persons_word() {
     assert_eq!((code, has_run()), (130, false), "{said}");
     let (code, asked) = at_terminal(&world, "verify 1", "y\n").unwrap();
     assert_eq!((code, has_run()), (0, true), "{asked}");
-    // What was typed is echoed whenever the terminal comes to it, so the whole is no snapshot.
+    // The terminal echoes the keys at varying times, so this is no snapshot.
     for words in ["1  A: touch ran", "it can do all that you can do", "[y/N]", "passed 1  A"] {
         assert!(asked.contains(words), "{words}: {asked}");
     }
     let word = world.path("home").join(".local/share/punchlist/checks");
     assert!(fs::read_to_string(&word).unwrap().contains("project"));
 
-    // Once for the project: from now on also where an agent asks, as far as the rule goes.
+    // Consent is given once per project: from now on it also covers calls by agents, within the
+    // rules.
     by_agent(&world, &["verify", "1"]).ok();
     assert!(has_run());
     by_agent(&world, &["edit", "1", "--verify", "touch ran; touch more"]).works();
@@ -175,7 +176,7 @@ fn a_check_that_an_agent_wrote_runs_only_by_a_rule_and_a_persons_word() {
     by_agent(&world, &["edit", "1", "--verify", "touch ran"]).works();
     world.typed("verify --no-consent").ok();
     assert_eq!((by_agent(&world, &["verify", "1"]).code, has_run()), (3, false));
-    // And an agent cannot give it to itself.
+    // An agent cannot consent for itself.
     assert_eq!(by_agent(&world, &["verify", "--consent"]).code, 3);
 }
 
@@ -200,7 +201,7 @@ fn a_check_that_a_person_wrote_is_not_an_agents_to_change() {
         assert_eq!(refused.code, 3, "{}", refused.err);
     }
     assert_eq!(by_agent(&world, &["edit", "1", "--title", "B"]).code, 0);
-    // It may run it, though: the person's command is trusted, whoever asks.
+    // An agent may run the check: the person's command is trusted, whoever calls.
     assert_eq!(by_agent(&world, &["verify", "1"]).code, 3);
     assert_eq!(verification(&world, 1), "failed");
     world.typed(r#"edit 1 --verify """#).works();
@@ -350,10 +351,10 @@ fn a_check_runs_in_its_plans_own_project_and_nowhere_else() {
             (&passed.into(), &place.as_str().into())
         );
     }
-    // Where it ran is shown.
+    // The directory is shown.
     let shown = world.typed("show 1").ok();
     assert!(shown.contains(&format!("test -e mine (exit 0), in {place}")), "{shown}");
-    // A directory with a repository's name alone is no worktree.
+    // A directory that only has the name `.git` is no worktree.
     world.write("project/deep/.git/x", "");
     world.write("project/deep/theirs", "");
     assert_eq!(world.typed_in("project/deep", "verify 1").ok().lines().next(), Some("passed 1  A"));
@@ -396,15 +397,15 @@ fn where_a_plan_file_lies_is_written_by_a_run_alone() {
         assert_eq!(refused.code, 2, "{}", refused.err);
         assert!(refused.err.contains("is reserved"), "{}", refused.err);
     }
-    // Other metadata does not take it away.
+    // Other metadata does not remove it.
     world.run(&["edit", "1", "--plan", &plan, "--meta", r#"{"ticket": 12}"#]).works();
     assert_eq!(kept(&plan, ""), sub.as_str());
     assert_eq!(world.typed(&format!("verify 1 --plan {plan}")).code, 0);
-    // Neither do tools write it.
+    // Tools cannot write it either.
     let arguments = format!(r#"{{"subject": "B", "description": "", "metadata": {elsewhere}}}"#);
     let told = world.run_with(&["tool", "tasks", "TaskCreate"], arguments.as_bytes()).ok();
     assert!(told.contains("`plan_file` of the parameter `metadata` is reserved"), "{told}");
-    // Nor does a file bring it along.
+    // Nor can an imported file.
     let exported = world.typed(&format!("export --plan {plan}")).ok();
     assert!(exported.contains("plan_file"));
     let ran = world.run_with(&["import", "-", "--db", "../copy.db"], exported.as_bytes());
@@ -412,7 +413,7 @@ fn where_a_plan_file_lies_is_written_by_a_run_alone() {
     assert!(kept(&plan, "--db ../copy.db").is_null());
 }
 
-/// A plan with a check that passed, one that was another before, and an approval.
+/// A plan with a passed check, a changed check, and an approval.
 fn proven(world: &World) -> String {
     world.typed(r#"add "A" --verify "echo old""#).works();
     world.typed(r#"edit 1 --verify "true""#).works();
@@ -433,7 +434,7 @@ fn what_an_imported_file_claims_counts_only_if_a_person_has_seen_it() {
         let all = item["evidence"].as_array().unwrap().iter();
         all.map(|it| it["level"].as_str().unwrap().to_owned()).collect()
     };
-    // Without a terminal nobody has seen it; every entry of the journal is looked at.
+    // Without a terminal nobody has confirmed it; every entry of the journal is examined.
     let ran = world.typed("import ../plan.jsonl --db ../piped.db");
     assert_eq!(ran.code, 0, "{}", ran.err);
     for words in
@@ -449,7 +450,7 @@ fn what_an_imported_file_claims_counts_only_if_a_person_has_seen_it() {
     assert_eq!(world.typed("verify 1 --db ../piped.db").code, 3, "no rule allows it");
     let again = world.typed("export --db ../piped.db").ok();
     assert!(!again.contains(r#""origin":"person""#) && !again.contains("approved\""), "{again}");
-    // A person who has seen the list takes it over, or not.
+    // A person who has seen the list accepts it, or not.
     let import = |database: &str, answer: &str| {
         let mut command = world.command("project");
         command.args(["import", "../plan.jsonl", "--db", database]);

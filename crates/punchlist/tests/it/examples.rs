@@ -1,4 +1,4 @@
-//! The plan files that come with the program.
+//! The plan files in `examples`.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Ten faults, each planted, found by the doctor, and mended by the very fix that it names.
+//! Ten faults, each created, found by the doctor, and repaired by the fix that the doctor names.
 
 use std::fs::{self, File};
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 use crate::doctor::{doctor, program};
 use crate::world::World;
 
-/// A fault, and what mends it where the doctor's own words are no command of ours.
+/// A fault, and its repair if the doctor's fix is no command of ours.
 struct Fault {
     name: &'static str,
-    /// Who or what has it, and what it is about, as the doctor says.
+    /// The area and the subject of the finding.
     of: &'static str,
     about: &'static str,
     state: &'static str,
     plant: fn(&World) -> Option<File>,
-    /// What the fix says, up to here.
+    /// The beginning of the fix.
     fix: &'static str,
     mend: Option<fn(&World)>,
 }
@@ -140,7 +140,7 @@ const FAULTS: [Fault; 10] = [
             None
         },
         fix: "install a newer Punchlist",
-        // A newer one would understand it; this one understands this.
+        // A newer version would understand it; here the file is set back.
         mend: Some(|world| {
             world.write(ROLLOUT, rollout(r#"{"plan":[{"step":"A","status":"pending"}]}"#));
         }),
@@ -156,7 +156,7 @@ const FAULTS: [Fault; 10] = [
             Some(file)
         },
         fix: "see what process ",
-        // The lock ends with whoever holds it, which is this test.
+        // The lock ends with its holder, which is this test.
         mend: Some(|_| {}),
     },
     Fault {
@@ -169,7 +169,7 @@ const FAULTS: [Fault; 10] = [
             None
         },
         fix: "",
-        // A newer Punchlist would do; here the schema goes back to ours.
+        // A newer Punchlist would help; here the schema is set back.
         mend: Some(|world| schema(world, schema_now(world) - 10_000)),
     },
     Fault {
@@ -187,7 +187,7 @@ const FAULTS: [Fault; 10] = [
     },
 ];
 
-/// The findings about a thing that are not well: their states and fixes.
+/// The findings about a subject that are not ok: their states and fixes.
 fn found(world: &World, fault: &Fault) -> Vec<(String, String, String)> {
     let ran = doctor(world, &["--json"]);
     let report: Value =
@@ -202,7 +202,7 @@ fn found(world: &World, fault: &Fault) -> Vec<(String, String, String)> {
         .collect()
 }
 
-/// The first command of a fix, as it would be typed.
+/// The first command of a fix.
 fn typed(fix: &str) -> String {
     let command = fix.split(", or").next().unwrap().strip_prefix("punchlist ").unwrap();
     format!("{command} --yes")

@@ -1,11 +1,11 @@
-//! `log --follow`: what another process does is told as it happens.
+//! `log --follow` reports the changes of other processes as they happen.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, ChildStdout, Stdio};
 
 use crate::world::World;
 
-/// A follower that is ended with the test.
+/// A follower that ends with the test.
 struct Follower {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -76,12 +76,12 @@ fn a_reader_that_goes_away_ends_it() {
     follower.line();
     let Follower { child, lines } = &mut follower;
     drop(std::mem::replace(lines, nothing()));
-    // It notices when it next has something to say.
+    // It notices the closed pipe with its next output.
     world.typed("add b").works();
     assert!(child.wait().unwrap().success());
 }
 
-/// Lines of a process that says nothing.
+/// The lines of a process without output.
 fn nothing() -> Lines<BufReader<ChildStdout>> {
     let mut child = std::process::Command::new("true").stdout(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();

@@ -1,7 +1,8 @@
-//! A writer that was stopped in the middle: the others name it and go on, and nothing is lost.
+//! A writer that is stopped in the middle: other processes name it and go on, and nothing is lost.
 //!
-//! The writer is the real program. A foreign program holds SQLite's own lock until the writer waits for it
-//! with the writers' lock in its hand; then the writer is stopped, and the foreign program lets go.
+//! The writer is the real program. Another connection holds SQLite's own lock until the writer,
+//! which already has our write lock, waits for it. Then the writer is stopped, and the other
+//! connection releases its lock.
 
 use std::fs::File;
 use std::process::{Child, Stdio};
@@ -15,7 +16,7 @@ use crate::world::{Ran, World, finish};
 
 const DATABASE: &str = "home/.local/share/punchlist/punchlist.db";
 
-/// A writer that is stopped. It goes on when this is dropped.
+/// A stopped writer. It continues when this is dropped.
 pub(crate) struct Stopped {
     child: Child,
 }
@@ -47,12 +48,12 @@ impl Stopped {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Its number.
+    /// Its pid.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Lets it go on, and waits until it is done.
+    /// Continues the writer, and waits for its end.
     pub(crate) fn go_on(mut self) {
         self.signal(Signal::CONT);
         assert!(self.child.wait().unwrap().success());
@@ -66,7 +67,7 @@ impl Drop for Stopped {
     }
 }
 
-/// A call that waits for as many milliseconds before it tells, and before it gives up.
+/// A call with these waiting times in milliseconds: until the message, and until it gives up.
 fn waiting(world: &World, limits: &str, arguments: &[&str]) -> Ran {
     let mut command = world.command("project");
     command.args(arguments).env("PUNCHLIST_WAIT_MS", limits);
@@ -90,9 +91,9 @@ fn whoever_waits_names_the_writer_that_was_stopped_and_ends_with_exit_8() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert!(lines[0].contains(&holder) && lines[0].ends_with("; waiting for it"), "{}", ran.err);
     assert!(lines[0].contains(" since 2026-01-02T03:"), "{}", ran.err);
-    assert!(lines[1].contains(&holder) && lines[1].contains("does not let go"), "{}", ran.err);
+    assert!(lines[1].contains(&holder) && lines[1].contains("; timed out, "), "{}", ran.err);
     assert!(ran.err.contains("nothing was changed"), "{}", ran.err);
-    // Reading does not wait.
+    // Readers do not wait.
     assert_eq!(titles(&world), ["First"]);
     stopped.go_on();
     world.typed("add Second").works();
@@ -117,7 +118,7 @@ fn a_program_that_is_waited_for_and_comes_back_costs_nothing_but_a_line() {
     assert_eq!(titles(&world), ["First", "Late", "Second"]);
 }
 
-/// A hook of Claude Code.
+/// Calls a hook of Claude Code.
 fn hook(world: &World, name: &str, fields: &Value) -> Ran {
     let mut event = json!({
         "session_id": "12345678-aaaa-bbbb", "cwd": world.path("project"), "hook_event_name": name,
@@ -150,7 +151,7 @@ fn tasks(world: &World) -> Vec<(String, String)> {
         world.run(&["list", "--all", "--json", "--plan", own["id"].as_str().unwrap()]).json();
     let text = |it: &Value, name: &str| it[name].as_str().unwrap().to_owned();
     let items = list["items"].as_array().unwrap().iter();
-    // What the writer that was stopped adds goes on the list of the session that is live.
+    // The item of the stopped writer goes on the list of the live session.
     let own = items.filter(|it| it["title"] != "Late");
     own.map(|it| (text(it, "title"), text(it, "status"))).collect()
 }
@@ -176,7 +177,7 @@ fn hooks_keep_their_events_beside_the_database_and_the_next_verb_applies_them_in
         let ran = hook(&world, "PostToolUse", &fields);
         assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
     }
-    // Nobody asks a hook that was answered by nobody.
+    // Without an answer, the hook's stop is not refused.
     hook(&world, "Stop", &json!({"last_assistant_message": "Done."}));
     assert_eq!(spooled(&world), 4);
     let doctor = world.run(&["doctor"]).out;
@@ -204,7 +205,7 @@ fn the_next_hook_applies_what_was_kept_before_its_own_event() {
     assert_eq!(tasks(&world), [one("Task 1", "completed")]);
 }
 
-/// What is wrong with the database while a hook is called, and what mends it.
+/// Breaks the database, calls a hook, and repairs the database.
 fn through(world: &World, break_it: impl FnOnce(), mend: impl FnOnce()) {
     hook(world, "SessionStart", &json!({"source": "startup"}));
     hook(world, "PostToolUse", &create(1));
@@ -280,7 +281,7 @@ fn an_event_survives_a_database_that_can_only_be_read() {
     let dir = world.path("project/ro");
     let Some(run) = read_only(&world, &dir) else { return };
     run(&hook, &event(update(1, "completed"))).works();
-    // Nothing can be written beside it, so the event is in the user's data directory.
+    // The database's directory cannot be written, so the spool is in the user's data directory.
     let doctor = world.run(&["doctor", "--db", &database]).out;
     assert!(doctor.contains("1 event waits in /") && doctor.contains("/spool/"), "{doctor}");
     let plans = world.run(&["plans", "--all", "--json", "--db", &database]).json();
@@ -289,7 +290,7 @@ fn an_event_survives_a_database_that_can_only_be_read() {
     assert_eq!(list["items"][0]["status"], "completed");
 }
 
-/// Removes every file of the database.
+/// Removes all files of the database.
 fn remove(world: &World) {
     for ending in ["", "-wal", "-shm"] {
         std::fs::remove_file(world.path(&format!("{DATABASE}{ending}"))).ok();

@@ -1,4 +1,4 @@
-//! Help, the overview, completions and the manual.
+//! Help, the overview, completions and the manual pages.
 
 use crate::world::World;
 
@@ -47,7 +47,7 @@ fn completions_and_manual_name_every_verb() {
         .collect();
     assert!(verbs.len() >= 22, "{verbs:?}");
     for what in ["bash", "zsh", "fish", "elvish", "powershell", "man"] {
-        // A manual page writes a dash with a backslash before it.
+        // A manual page has a backslash before each dash.
         let text = world.run(&["completions", what]).ok().replace("\\-", "-");
         for verb in &verbs {
             assert!(text.contains(verb), "{what}: {verb}");
@@ -61,7 +61,7 @@ fn completions_and_manual_name_every_verb() {
     assert!(page.contains("punchlist\\-done \\- Mark items as completed\n.SH SYNOPSIS"), "{page}");
 }
 
-/// What the program offers for the last of these words, without descriptions.
+/// The candidates for the last of these words, without descriptions.
 fn offered(world: &World, words: &[&str]) -> Vec<String> {
     let out = world.run(&[&["candidates", "--"], words].concat()).ok();
     out.lines().map(|line| line.split('\t').next().unwrap().to_owned()).collect()
@@ -121,7 +121,7 @@ fn bash_offers_what_the_program_does_and_expands_no_name() {
     command.args(["--norc", "-c", script]).env_clear().envs(set);
     command.env("PROGRAM", env!("CARGO_BIN_EXE_punchlist")).env("PATH", "/usr/bin:/bin");
     command.current_dir(world.path("project"));
-    // Where there is no bash, nobody completes with it.
+    // Skipped where there is no bash.
     if std::process::Command::new("bash").arg("--version").output().is_err() {
         return;
     }
@@ -143,7 +143,7 @@ fn with_plans() -> World {
     world
 }
 
-/// Whether a shell is on this machine. Without it its test says so and shows nothing.
+/// Whether a shell is installed. Without it, its test is skipped with a message.
 #[expect(clippy::print_stdout, reason = "a test that is skipped says so by name")]
 fn has(shell: &str) -> bool {
     let is_here = std::process::Command::new(shell).arg("--version").output().is_ok();
@@ -214,7 +214,7 @@ fn zsh_offers_items_plans_and_agents_and_expands_no_name() {
         ("punchlist list --plan=re", &["punchlist list --plan=release:1"]),
         ("punchlist plans archive \\$", &["archive \\$\\(touch\\ injected\\)"]),
         ("punchlist install ", &["claude", "codex", "gemini"]),
-        ("punchlist do", &["doctor  -- Say what", "done    -- Mark items"]),
+        ("punchlist do", &["doctor  -- Test the", "done    -- Mark items"]),
     ] {
         terminal.types(&["-l", line]);
         terminal.types(&["Tab"]);

@@ -1,5 +1,5 @@
-//! `punchlist hook claude`, as the agent meets it: the real program, many at once, and broken in
-//! every way that a machine can be.
+//! `punchlist hook claude` with the real program: normal, many in parallel, and with every kind of
+//! broken environment.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +30,7 @@ fn hook_with(world: &World, name: &str, fields: Value, variables: &[(&str, &str)
     finish(command, &event(world, name, fields))
 }
 
-/// It has nothing to say, and the agent goes on.
+/// Checks that the hook had no answer, so that the agent goes on.
 #[track_caller]
 fn silent(ran: &Ran) {
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
@@ -114,7 +114,7 @@ fn what_a_session_is_offered_runs_as_it_stands_in_a_shell() {
     let offered: Vec<&str> = said.split('`').skip(1).step_by(2).collect();
     let [look, adopt] = offered.as_slice() else { panic!("{said}") };
     assert!(look.ends_with(" plans") && adopt.ends_with(" adopt"), "{said}");
-    // The program is on no search path, and its database is not where verbs look by themselves.
+    // The program is not on the search path, and its database is not the default one.
     let run = |line: &str| {
         let plain = world.command("home");
         let mut shell = Command::new("/bin/sh");
@@ -189,7 +189,7 @@ fn twenty_hooks_at_once_lose_nothing_and_numbers_stay() {
             }
         });
     };
-    // Not even the session is recorded yet; and each task is told twice, side by side.
+    // The session is not recorded yet, and each task is reported twice, in parallel.
     all(&|n| ("PostToolUse", create(n.div_ceil(2))));
     all(&|n| ("PostToolUse", create(n)));
     let before = plan(&world);
@@ -275,7 +275,7 @@ fn wrong_arguments_never_look_like_a_refusal() {
     }
 }
 
-/// A stop that would be refused, on a database that somebody broke, with an option that names it.
+/// A stop that would be refused, with a broken database named by an option.
 #[track_caller]
 fn check_broken(db: &str, breaks: impl FnOnce(&World), expected: &str) {
     let world = World::new();
@@ -358,7 +358,7 @@ fn a_database_that_others_hold_for_long_lets_the_agent_go_on_in_time() {
     let db = world.path("home/.local/share/punchlist/punchlist.db");
     let holder = rusqlite::Connection::open(db).unwrap();
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    // Its first refusal has to be written down.
+    // A first refusal must be recorded, which fails here.
     silent(&hook(&world, "Stop", json!({"last_assistant_message": "Done."})));
     let told = failures(&world);
     assert!(told.len() == 1 && told[0].contains("another program has been using"), "{told:?}");
@@ -402,7 +402,7 @@ fn a_stdin_that_is_closed_or_never_ends_lets_the_agent_go_on() {
     let closed = hanging(&world, Stdio::null()).output().unwrap();
     assert_eq!((closed.status.code(), closed.stdout), (Some(0), Vec::new()));
 
-    // Endless: it is read up to a bound.
+    // Endless input is read up to a limit.
     let mut child = hanging(&world, Stdio::piped()).spawn().unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let chunk = vec![b' '; 1024 * 1024];
@@ -410,7 +410,7 @@ fn a_stdin_that_is_closed_or_never_ends_lets_the_agent_go_on() {
     let endless = child.wait_with_output().unwrap();
     assert_eq!((endless.status.code(), endless.stdout), (Some(0), Vec::new()));
 
-    // Nothing comes and nobody closes it: the watchdog.
+    // No input and no end of input: the watchdog ends the process.
     let mut child = hanging(&world, Stdio::piped()).spawn().unwrap();
     let pipe = child.stdin.take().unwrap();
     let silent = child.wait_with_output().unwrap();

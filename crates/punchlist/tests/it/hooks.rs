@@ -50,7 +50,7 @@ fn both_are_mirrored_refused_and_let_go() {
         let answer = hook(&world, agent, &stop).json();
         assert_eq!(answer["decision"], no, "{agent}");
         assert_eq!(answer.as_object().unwrap().len(), 2, "{agent}: {answer}");
-        // Nobody knows whether somebody sits there, so that once is enough.
+        // It is unknown whether the session is interactive, so one refusal is enough.
         hook(&world, agent, &stop).works();
     }
 }

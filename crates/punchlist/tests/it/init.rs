@@ -1,4 +1,4 @@
-//! Databases and configurations in a tree: used only if this user's `init` recorded them.
+//! Databases and configurations in a tree: used only if this user's `init` has recorded them.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -83,7 +83,7 @@ fn a_link_to_elsewhere_is_not_trusted() {
     assert!(ran.out.contains("No plan here yet"));
     let ran = world.typed("init");
     assert_eq!(ran.code, 3, "{}", ran.err);
-    // The whole folder behind a link is no better.
+    // A symbolic link in place of the directory is refused too.
     fs::remove_file(&own).unwrap();
     fs::rename(world.path("project/.punchlist"), world.path("folder")).unwrap();
     fs::rename(&other, world.path("folder/punchlist.db")).unwrap();
@@ -101,7 +101,7 @@ fn a_file_of_another_user_is_not_trusted() {
     assert_eq!(world.typed("add Long").code, 3);
     for file in ["project/punchlist.toml", "project/.punchlist/punchlist.db"] {
         if std::os::unix::fs::chown(world.path(file), Some(65_534), None).is_err() {
-            return; // Only root can give files away.
+            return; // Only root can change the owner.
         }
     }
     let ran = world.typed("add Long");
@@ -122,12 +122,12 @@ fn no_link_beside_the_database_leads_a_write_elsewhere() {
         fs::create_dir_all(world.path("project/.punchlist")).unwrap();
         let link = world.path("project/.punchlist").join(name);
         let (precious, nowhere) = (world.path("precious"), world.path("nowhere"));
-        // One that came with the repository, before `init`.
+        // A link that came with the repository, before `init`.
         symlink(&nowhere, &link).unwrap();
         let refused = if name == ".gitignore" { 0 } else { 3 };
         assert_eq!(world.typed("init").code, refused, "{name}");
         assert!(!nowhere.exists(), "{name}");
-        // One that came later, by a pull.
+        // A link that came later, by a pull.
         fs::remove_file(&link).unwrap();
         world.typed("init");
         world.typed("add A").works();
@@ -167,7 +167,7 @@ fn changed_content_is_not_trusted_until_init_is_run_again() {
     let trusted = world.typed("init").ok();
     assert!(trusted.contains("trusted") && trusted.contains("punchlist.toml"), "{trusted}");
     assert_eq!(world.typed("add Longer").code, 3);
-    // What was trusted before that is not trusted any more.
+    // What was trusted before is not trusted any more.
     world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
     assert_eq!(world.typed("add Longer").code, 0);
 }
@@ -183,7 +183,7 @@ fn init_is_for_a_person_at_a_terminal() {
     let (agent, seen) = world.answering(&command, &["y"]);
     assert_eq!((agent.code, seen.as_str()), (3, ""), "{}", agent.err);
     assert!(agent.err.contains("hint: ask your user"), "{}", agent.err);
-    // A no makes and trusts nothing.
+    // After a no, nothing is created or trusted.
     let mut command = world.command("project");
     command.args(["init"]);
     let (refused, _) = world.answering(&command, &["n"]);
@@ -288,7 +288,7 @@ fn a_named_database_in_a_repository_is_used_only_if_init_recorded_it() {
         }
     }
     assert!(!world.path("project/new.db").exists());
-    // A link does not lead around that, from neither side.
+    // A symbolic link does not avoid that, in either direction.
     symlink(world.path("project/theirs.db"), world.path("in.db")).unwrap();
     symlink(world.path("theirs.db"), world.path("project/out.db")).unwrap();
     for name in ["../in.db", "out.db"] {
@@ -360,7 +360,7 @@ fn a_named_database_needs_no_trust() {
     let mut command = world.command("project");
     command.args(["list"]).env("PUNCHLIST_DB", db);
     assert!(crate::world::finish(command, b"").ok().contains("1 A"));
-    // Relative to where the call is made.
+    // Relative to the current directory.
     world.typed("add B --db ../here.db").works();
     assert!(world.path("here.db").exists());
     fs::create_dir_all(world.path("home/deep")).unwrap();
@@ -400,8 +400,8 @@ fn a_read_only_database_is_read_and_not_written() {
     assert!(!world.typed("list --db ../ro/my.db").ok().contains('B'));
 }
 
-/// Calls to the program for which a directory is read-only. Permissions do not bind everybody, so it
-/// is a mount that these calls alone see; nothing, where that is not allowed.
+/// Makes a directory read-only for calls of the program. root ignores permissions, so it is a
+/// read-only mount that only these calls see; `None` where mounting is not allowed.
 pub(crate) fn read_only<'w>(
     world: &'w World,
     dir: &'w Path,
@@ -461,7 +461,7 @@ fn a_projects_file_loosens_no_limit_and_what_is_ignored_is_said_in_one_line() {
          tighten, never loosen"
     );
     assert_eq!(ignored, [line.as_str()], "{}", ran.err);
-    // What is tighter counts.
+    // A stricter limit counts.
     assert_eq!(world.run(&["add", "A", "--context", "longer than that"]).code, 3);
     let add = |count: usize| {
         let todos: Vec<_> =
@@ -478,7 +478,7 @@ fn a_projects_file_loosens_no_limit_and_what_is_ignored_is_said_in_one_line() {
     let one = all.iter().find(|it| it["about"] == "config").unwrap();
     assert_eq!(one["state"], "note", "{one}");
     assert!(one["said"].as_str().unwrap().contains("limits.title = 600"), "{one}");
-    // In the user's own file every key counts, and so it does with -c.
+    // In the user's own file every key counts, and with -c too.
     world.write("home/.config/punchlist/config.toml", "[limits]\ntitle = 700\n");
     world.run(&["add", &"x".repeat(600)]).ok_with_warnings();
     assert_eq!(world.run(&["add", &"x".repeat(601)]).code, 3);

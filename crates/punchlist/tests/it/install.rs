@@ -1,4 +1,4 @@
-//! Setting Claude Code up, and taking it back, as a person does it.
+//! Setting up Claude Code and uninstalling, as a person does it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::world::{Ran, World, finish};
 const SERVERS: &str = "home/.claude.json";
 const SETTINGS: &str = "home/.claude/settings.json";
 
-/// Every file and directory of the home, with what is in it.
+/// Every file and directory of the home directory, with its content.
 fn home(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     fn walk(dir: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) {
         for entry in fs::read_dir(dir).unwrap() {
@@ -32,7 +32,7 @@ fn home(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
     tree
 }
 
-/// A text without this build's own path.
+/// A text without the path of this build.
 fn plain(world: &World, text: &str) -> String {
     text.replace(env!("CARGO_BIN_EXE_punchlist"), "/bin/punchlist")
         .replace(&world.path("").display().to_string(), "/w/")
@@ -74,8 +74,8 @@ fn install_and_uninstall_read_well() {
     assert_eq!(home(&world), before, "no database was made either");
 }
 
-/// `bin/punchlist` is a link that each upgrade turns elsewhere; what it leads to today is gone then, and
-/// hooks that name it would be silent.
+/// `bin/punchlist` is a link that each upgrade changes; its present target will be gone, and hooks
+/// with that path would fail silently.
 #[test]
 fn entries_name_the_path_that_outlives_an_upgrade() {
     let world = World::new();
@@ -83,7 +83,7 @@ fn entries_name_the_path_that_outlives_an_upgrade() {
     for path in [&real, &link] {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
     }
-    // The same file under a second name, which is quicker than a copy, where that can be.
+    // A hard link if possible, which is quicker than a copy.
     if fs::hard_link(env!("CARGO_BIN_EXE_punchlist"), &real).is_err() {
         fs::copy(env!("CARGO_BIN_EXE_punchlist"), &real).unwrap();
     }
@@ -122,7 +122,7 @@ fn a_permission_that_is_not_wanted_any_more_is_taken_out() {
     assert!(!given(&world).contains("mcp__punchlist"));
     let again = world.typed("install claude --without-permission --yes").ok();
     assert_eq!(again, "nothing to do: it is set up already\n");
-    // One of the user's own is not ours to take, and that is said.
+    // An entry of the user is not removed, and the output says so.
     let world = World::new();
     world.write(SETTINGS, "{\"permissions\": {\"allow\": [\"mcp__punchlist\"]}}");
     for _ in 0..2 {
@@ -193,7 +193,7 @@ fn a_project_gets_files_of_its_own_with_its_own_database() {
     let database = world.path("project/.punchlist/punchlist.db");
     assert_eq!(server["args"][2], database.to_str().unwrap());
     assert!(read("project/.claude/settings.json")["hooks"]["Stop"].is_array());
-    // For every project it is the user's own, even when called here.
+    // For every project, the user's own database is used, even when called here.
     world.typed("install claude --yes").works();
     let server = &read(SERVERS)["mcpServers"]["punchlist"];
     let users = world.path("home/.local/share/punchlist/punchlist.db");
@@ -389,7 +389,7 @@ fn an_agent_gives_no_consent_in_the_users_place_and_takes_nothing_out() {
     assert_eq!(home(&world), before);
     assert_eq!(by_agent("install claude --dry-run").code, 0);
 
-    // What asks for no consent it may set up, once.
+    // An agent may set up what needs no consent, once.
     let ran = by_agent("install codex --yes --without-permission --without-trust");
     assert_eq!(ran.code, 0, "{}", ran.err);
     let config = std::fs::read_to_string(world.path("home/.codex/config.toml")).unwrap();

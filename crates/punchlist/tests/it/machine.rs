@@ -1,4 +1,4 @@
-//! What programs rely on: shapes of JSON, exit codes, nothing on stdout but results.
+//! What programs rely on: JSON formats, exit codes, and only results on stdout.
 
 use serde_json::Value;
 
@@ -52,7 +52,7 @@ fn a_list_says_whose_it_is_and_a_plan_made_by_hand_is_nobodys() {
     assert_eq!(whose, ["c1", "t1", "claude"]);
 }
 
-/// Every text in a value whose key says that it is a time.
+/// Every text in a value whose key names a time.
 fn times(key: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| times(key, value, found)),
@@ -60,7 +60,7 @@ fn times(key: &str, value: &Value, found: &mut Vec<(String, String)>) {
         Value::String(text) if key == "at" || key.ends_with("_at") || key.ends_with("At") => {
             found.push((key.to_owned(), text.clone()));
         }
-        // What was and what is of a field that is a time.
+        // The old and new values of a field with a time.
         Value::String(text) if matches!(key, "before" | "after") && text.starts_with("2026-") => {
             found.push((key.to_owned(), text.clone()));
         }
@@ -147,14 +147,14 @@ fn whether_an_item_is_ready_is_right_in_every_answer() {
     world.typed("add A").works();
     let answer = world.typed("add B --after 1 --json").json();
     assert_eq!(answer["changed"][0]["blocked"], true);
-    // Moving an item loads nothing of what it depends on.
+    // Moving an item does not load its dependencies.
     let answer = world.typed("move 2 --first --json").json();
     assert_eq!(answer["changed"][0]["blocked"], true);
     assert_eq!(answer["changed"][0]["ready"], false);
     world.typed("done 1").works();
     let answer = world.typed("move 2 --last --json").json();
     assert_eq!(answer["changed"][0]["ready"], true);
-    // Nor what is under it.
+    // Nor its sub-items.
     world.typed("add C --under 2").works();
     let answer = world.typed("move 2 --first --json").json();
     assert_eq!(answer["changed"][0]["ready"], false);

@@ -1,4 +1,4 @@
-//! The program as its users meet it: the real binary, in a world of its own.
+//! Tests of the real binary, each in a directory of its own.
 
 #![expect(
     clippy::unwrap_used,
@@ -6,7 +6,7 @@
     reason = "a test that cannot go on should stop there"
 )]
 
-/// Holds a text against its snapshot, which should read as a document and carry no code.
+/// Compares a text with its snapshot, which should read like a document.
 macro_rules! told {
     ($($text:expr),+) => {
         insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!($($text),+) })

@@ -1,4 +1,4 @@
-//! Several at once: processes, workers, versions.
+//! Several processes, workers and versions at the same time.
 
 use std::collections::BTreeSet;
 
@@ -73,7 +73,7 @@ fn the_holder_is_the_name_after_as_else_the_session_else_user_at_host() {
     world.typed("add A B").works();
     let holder = |answer: &serde_json::Value| answer["claim"]["holder"].clone();
     let started = |line: &str| holder(&world.typed(line).json()["changed"][0]);
-    // A verb's own process is never the holder: it ends at once.
+    // A claim is never bound to the verb's own process, which ends at once.
     let named = |name: &str| serde_json::json!({"name": name, "process": null});
     assert_eq!(started("start 1 --json"), named("me@host"));
     assert_eq!(started("start 2 --as ann --json"), named("ann"));

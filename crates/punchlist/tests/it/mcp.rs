@@ -1,4 +1,4 @@
-//! The server as clients meet it: the real program over pipes, message by message.
+//! The MCP server as clients use it: the real program over pipes, message by message.
 
 mod approval;
 mod client;
@@ -33,7 +33,7 @@ fn every_revision_with_a_handshake_is_spoken() {
         assert_eq!(created["created"][0]["title"], "A", "{version}");
         let answer = client.ask("ping", json!({}));
         assert_eq!(answer["result"], json!({}), "{version}");
-        // What is new in a later revision is not said to an earlier one.
+        // Features of a later revision are not sent to an earlier one.
         let list = client.ask("tools/list", json!({}));
         assert!(!fields(&list["result"]).contains_key("resultType"), "{version}: {list}");
         assert!(client.end().0.success());
@@ -135,7 +135,11 @@ fn a_request_that_does_not_fit_is_told_so_and_an_unknown_one_that_it_is_unknown(
         let answer = client.ask(method, params.clone());
         assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
         let told = answer["error"]["message"].as_str().unwrap();
-        assert_eq!(told.contains("do not fit"), code == -32602 && !told.contains("nope"), "{told}");
+        assert_eq!(
+            told.contains("invalid parameters for"),
+            code == -32602 && !told.contains("nope"),
+            "{told}"
+        );
     }
     assert_eq!(client.titles(), [""; 0]);
 }

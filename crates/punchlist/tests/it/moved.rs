@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::world::{World, finish};
 
-/// Runs git in a directory, with nothing of the machine's configuration.
+/// Runs git in a directory, without the machine's configuration.
 fn git(world: &World, dir: &str, arguments: &[&str]) {
     let mut command = Command::new("git");
     command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", world.path("home"));
@@ -23,7 +23,7 @@ fn git(world: &World, dir: &str, arguments: &[&str]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A repository with one commit that no other has.
+/// A repository with a unique commit.
 fn repository(world: &World, dir: &str) {
     fs::create_dir_all(world.path(dir)).unwrap();
     git(world, dir, &["init", "-q"]);
@@ -74,7 +74,7 @@ fn a_repository_that_was_moved_is_known_by_its_first_commit_and_offered_its_plan
     );
     let list = world.typed_in("renamed", "list").ok();
     assert!(list.contains("One"), "{list}");
-    // What is new goes on the same list.
+    // New items go on the same list.
     world.typed_in("renamed", "add Two").works();
     assert_eq!(
         world.typed_in("renamed", "list --json").json()["items"].as_array().unwrap().len(),
@@ -92,7 +92,7 @@ fn the_offer_ends_with_the_first_change_at_the_new_place() {
     let first = world.typed_in("renamed", "add Two");
     assert!(first.code == 0 && first.err.contains("move-project"), "{}", first.err);
     world.typed_in("renamed", "add Three").works();
-    // Both lists are there after the move, under names that tell them apart.
+    // Both lists exist after the move, under different names.
     let (old, new) = (path(&world, "app"), path(&world, "renamed"));
     let moved = world.typed_in("renamed", &format!("move-project {old} {new}")).ok();
     assert!(moved.contains("is now called app\n"), "{moved}");

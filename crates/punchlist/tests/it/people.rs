@@ -1,27 +1,27 @@
-//! What only a person at a terminal may do, and what does not pass for one. See `docs/security.md`.
+//! What only a person at a terminal may do, and attempts to pass for one. See `docs/security.md`.
 
 use std::fs;
 
 use crate::person::{Person, typed};
 use crate::world::{Ran, World, finish};
 
-/// A call as an agent's shell tool makes it, in an environment that the agent has made up.
+/// A call from an agent's shell tool, in an environment that the agent has chosen.
 fn by_agent(world: &World, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut command = world.command("project");
     command.args(arguments).env("CLAUDECODE", "1").envs(variables.iter().copied());
     finish(command, b"")
 }
 
-/// A call in a terminal that was filled with yes before the call was made, until it asks.
+/// A call in a terminal whose input was filled with yes before the call, until it asks.
 fn typed_ahead(world: &World, arguments: &[&str]) -> (i32, String) {
     filled(world, arguments, "y\ny\ny\ny\n", "[y/N]").ends()
 }
 
-/// The same with these keys, until these words stand there.
+/// The same with these keys, until these words appear.
 fn filled(world: &World, arguments: &[&str], keys: &str, words: &str) -> Person {
     let mut command = world.command("project");
     command.args(arguments);
-    // The shell takes the first line, so all of them are there when the program begins.
+    // The shell reads the first line, so all lines are in the input when the program starts.
     let line = format!("read first; {}", typed(&command));
     let mut person = Person::calls(&command, &line);
     person.types(&format!("go\n{keys}"));
@@ -60,7 +60,7 @@ fn keys_that_were_pressed_before_the_question_neither_answer_nor_loosen_the_gate
         let (code, seen) = typed_ahead(&world, &[&["answer", &all[0]][..], answer].concat());
         assert_eq!(code, 130, "{answer:?}: {seen}");
     }
-    // Without an answer each question is drawn in turn; none of the keys was meant for any.
+    // Without an answer each question is shown in turn; none of the keys answers any.
     let mut person = filled(&world, &["answer"], "y\ny\ny\ny\n", "Publish");
     for _ in &all {
         assert!(person.sees_question(), "{}", person.seen);
@@ -90,11 +90,11 @@ fn keys_that_were_pressed_before_the_question_start_nothing_and_consent_to_nothi
     let (code, seen) = typed_ahead(&world, &["verify", "1"]);
     assert_eq!(code, 130, "{seen}");
     assert!(!world.path("project/checked").exists());
-    // What install writes, and the consents that it bypasses.
+    // The entries of `install`, and the consents that it bypasses.
     let (code, seen) = typed_ahead(&world, &["install", "claude"]);
     assert_eq!(code, 130, "{seen}");
     assert!(!world.path("home/.claude/settings.json").exists());
-    // What a file says that others did.
+    // Evidence of others in an imported file.
     let export = world.run(&["export"]).ok();
     world.write("project/theirs.json", export);
     let other = World::new();
@@ -102,7 +102,7 @@ fn keys_that_were_pressed_before_the_question_start_nothing_and_consent_to_nothi
     let (code, seen) = typed_ahead(&other, &["import", "theirs.json"]);
     assert_eq!(code, 0, "{seen}");
     assert!(seen.contains("are kept as an agent's"), "{seen}");
-    // That a goal is met although an item was given up.
+    // A goal that is declared met although an item was given up.
     world.typed("goal \"It is out\" --accept 1").works();
     world.typed("skip 1").ok_with_warnings();
     let (code, seen) = typed_ahead(&world, &["goal", "--met"]);
@@ -113,7 +113,7 @@ fn keys_that_were_pressed_before_the_question_start_nothing_and_consent_to_nothi
     assert_eq!(met.json()["goal"]["met"]["level"], "approved", "{}", met.out);
 }
 
-/// What only a person may call. An agent is told to ask its user instead.
+/// Verbs that only a person may call. An agent is told to ask its user.
 const PERSONS: [&str; 11] = [
     "punchlist approve",
     "punchlist answer",
@@ -193,7 +193,7 @@ fn no_message_to_an_agent_names_what_only_a_person_may_call() {
         told.push_str(&said);
     };
     first.into_iter().for_each(&mut check);
-    // Everything is settled, and the goal is not met: what is missing needs a person.
+    // All items are settled, but the goal is not met: the rest needs a person.
     for item in ["1", "2", "3", "4"] {
         world.person(&format!("skip {item}")).ok_with_warnings();
     }
@@ -262,7 +262,7 @@ fn when_an_agent_calls_home_and_xdg_do_not_count() {
     assert_eq!(refused.code, 3, "{}", refused.err);
     assert!(refused.err.contains("a rule denies"), "{}", refused.err);
     assert!(!world.path("project/ran").exists());
-    // A person may keep things where they like.
+    // A person may use other directories.
     let mut command = world.command("project");
     command.args(["list"]).envs(variables);
     assert!(finish(command, b"").ok().contains("No plan here yet"));

@@ -8,8 +8,8 @@ pub(crate) use punchlist_testkit::person::{Person, typed};
 use crate::world::{Ran, World, words};
 
 impl World {
-    /// A call by a person at a terminal, who answers each question with the next of these lines and then
-    /// goes away. What is printed is kept apart from the terminal, so it is what a pipe gets.
+    /// A call by a person at a terminal, who answers each question with the next of these lines and
+    /// then leaves. stdout is a pipe.
     pub(crate) fn answering(&self, like: &Command, answers: &[&str]) -> (Ran, String) {
         let (out, err) = (self.path("person.out"), self.path("person.err"));
         let line = format!("{} >'{}' 2>'{}'", typed(like), out.display(), err.display());
@@ -25,7 +25,7 @@ impl World {
         (Ran { code, out: text(out), err: text(err) }, seen)
     }
 
-    /// A call by a person at a terminal, who says yes to whatever is asked.
+    /// A call by a person at a terminal, who says yes to every question.
     pub(crate) fn person_in(&self, dir: &str, line: &str) -> Ran {
         let mut command = self.command(dir);
         command.args(words(line));

@@ -1,6 +1,6 @@
-//! The pictures of the documents: what the program really prints, as SVG.
+//! The pictures in the documents: the program's real output, as SVG.
 //!
-//! They are made from the program's own output, so that they cannot show what is not so.
+//! They are made from the program's own output, so that they cannot be wrong.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ type Picture = (&'static str, fn() -> String);
 /// Every picture of the documents.
 pub(crate) const PICTURES: &[Picture] = &[("docs/list.svg", list), ("docs/held.svg", held)];
 
-/// The plan that is drawn: one of each sort.
+/// The plan in the picture: one item of each kind.
 const STORY: &str = r#"
     add "Fix the failing tests" "Update documentation" "Run the final build" "Choose the licence" "Port to Windows"
     edit 2 --active "Updating documentation"
@@ -43,7 +43,7 @@ fn list() -> String {
     svg("punchlist list", COLUMNS, &format!("$ punchlist list\n{drawn}"))
 }
 
-/// An agent that wanted to stop with open items and was held, told by the hooks of its session.
+/// An agent that wanted to stop with open items and was refused, shown by the hooks of its session.
 fn held() -> String {
     let world = World::new();
     hook(&world, "SessionStart", json!({"source": "startup"}));
@@ -80,7 +80,7 @@ fn widest(text: &str) -> usize {
     text.lines().map(columns).max().unwrap_or_default()
 }
 
-/// What the hook answers to an event of a session of Claude Code; null if nothing.
+/// The hook's answer to an event of a session of Claude Code; null if there is none.
 fn hook(world: &World, name: &str, fields: Value) -> Value {
     let mut event = json!({
         "session_id": "12345678-aaaa-bbbb-cccc-3b1f90728822",
@@ -105,8 +105,8 @@ fn update(world: &World, id: &str, status: &str) {
     tool(world, "TaskUpdate", &json!({"taskId": id, "status": status}), &result);
 }
 
-/// A picture of text with colours. Every run of one style is placed by its column, so that any
-/// monospaced font of the reader's will do.
+/// An SVG of coloured text. Each run of one style is placed by its column, so that any monospaced
+/// font works.
 fn svg(label: &str, columns: usize, text: &str) -> String {
     let lines: Vec<Vec<Run>> = text.lines().map(runs).collect();
     let (width, height) = (CELL.0 * (columns + 4), CELL.1 * (lines.len() + 2));
@@ -136,7 +136,7 @@ fn svg(label: &str, columns: usize, text: &str) -> String {
     out
 }
 
-/// A stretch of text in one style.
+/// A part of a line in one style.
 struct Run {
     column: usize,
     text: String,

@@ -1,4 +1,4 @@
-//! Which project a call is made in.
+//! The project of a call.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,7 +21,7 @@ fn worktrees_share_a_plan_and_strangers_do_not() {
         format!("{}\n", world.path("wt/.git").display()),
     );
     assert!(world.typed_in("wt", "list").ok().contains("Shared"));
-    // A forged file that points at the same place.
+    // A forged file that points at the same directory.
     world.write("evil/.git", format!("gitdir: {}\n", admin.display()));
     assert!(world.typed_in("evil", "list").ok().contains("No plan here yet"));
 }
@@ -44,7 +44,7 @@ fn a_directory_whose_name_is_not_utf8_has_a_plan_too() {
     for name in [b"a\xff".as_slice(), b"a\xfe"] {
         let dir = world.path("").join(OsStr::from_bytes(name));
         if fs::create_dir(&dir).is_err() {
-            return; // This file system has no such names.
+            return; // This file system does not allow such names.
         }
         let run = |arguments: &[&str]| {
             let mut command = world.command("");
@@ -93,7 +93,7 @@ fn all_that_is_kept_is_this_users_alone_whatever_the_umask_says() {
         finish(shell, b"")
     };
     world.write("project/plan.md", "- [ ] A\n  run: seq 100000\n");
-    // A directory of ours that somebody made too open, with what is in it.
+    // Our own directory, with permissions that are too open.
     world.write("home/.local/share/punchlist/trusted", "");
     let open = |path: &str, mode| {
         fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
@@ -109,7 +109,7 @@ fn all_that_is_kept_is_this_users_alone_whatever_the_umask_says() {
         let expected = if path.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(mode & !expected, 0, "{}: {mode:o}", path.display());
     }
-    // A directory that is not ours is left alone; what lies in it is closed.
+    // The permissions of a foreign directory stay; those of our files in it are restricted.
     fs::create_dir(world.path("shared")).unwrap();
     open("shared", 0o777);
     let database = world.path("shared/x.db").display().to_string();

@@ -1,4 +1,4 @@
-//! Rules of policy in the user's file and in a project's, as far as every verb meets them.
+//! Policy rules in the user's and the project's files, as the verbs apply them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -54,7 +54,7 @@ fn a_rule_that_cannot_be_read_stops_every_verb_and_names_file_line_and_key() {
         assert_eq!(ran.code, 2, "{line}: {}", ran.err);
         assert!(ran.err.contains(&place), "{line}: {}", ran.err);
     }
-    // The doctor has more to say, and says this among it.
+    // The doctor reports this among other things.
     let ran = world.typed("doctor");
     assert_eq!(ran.code, 1, "{}", ran.err);
     assert!(ran.out.contains(&place) && ran.out.contains("database"), "{}", ran.out);
@@ -81,11 +81,11 @@ fn no_option_brings_a_rule_along() {
     for key in ["policy", "policy.decision", "policy.0.tool"] {
         let ran = world.run(&["-c", &format!("{key}=allow"), "list"]);
         assert_eq!(ran.code, 2, "{key}: {}", ran.err);
-        assert!(ran.err.contains("rules of policy are read from files alone"), "{}", ran.err);
+        assert!(ran.err.contains("policy rules are only read from files"), "{}", ran.err);
     }
 }
 
-/// A call as an agent's shell tool makes it.
+/// A call from an agent's shell tool.
 fn by_agent(world: &World, directory: &str, arguments: &[&str]) -> Ran {
     let mut command = world.command(directory);
     command.args(arguments).env("CLAUDECODE", "1").env("PATH", "/usr/bin:/bin");
@@ -106,7 +106,7 @@ fn a_rule_for_a_relative_program_belongs_to_its_project() {
         script(&world, &format!("{project}/check.sh"));
     }
     let rule = "[[policy]]\ndecision = 'allow'\ntool = 'shell'\ncommand = './check.sh'\n";
-    // Without a project it allows nothing, and says so.
+    // Without a project, the rule allows nothing, and a warning says so.
     world.write(USER, rule);
     let ran = by_agent(&world, "project", &["run", "plan.md"]);
     assert_eq!(ran.code, 7, "{}", ran.out);
@@ -118,12 +118,12 @@ fn a_rule_for_a_relative_program_belongs_to_its_project() {
     let project = world.path("project").display().to_string();
     world.write(USER, format!("{rule}project = '{project}'\n"));
     assert_eq!(by_agent(&world, "other", &["run", "plan.md"]).code, 7);
-    // Nor does it help to call from the project that is allowed.
+    // Nor does it help to call from the allowed project.
     assert_eq!(by_agent(&world, "project", &["run", "../other/plan.md"]).code, 7);
     assert!(!world.path("other/ran").exists());
     let ran = by_agent(&world, "project", &["run", "plan.md"]);
     assert_eq!((ran.code, world.path("project/ran").exists()), (0, true), "{}", ran.out);
-    // Below the project's root, it is another program of that path.
+    // In a subdirectory, the same relative path is another program.
     world.write("project/sub/plan.md", "- [ ] Check\n  run: ./check.sh\n");
     script(&world, "project/sub/check.sh");
     assert_eq!(by_agent(&world, "project", &["run", "sub/plan.md"]).code, 7);
@@ -153,7 +153,7 @@ fn an_agent_is_told_to_ask_its_user_and_only_a_person_sees_the_rule() {
     }
     let ran = world.typed("policy make all");
     assert!(ran.out.contains("To allow it, add to your config.toml:\n\n[[policy]]"), "{}", ran.out);
-    // What a person's own run leaves on the plan is read by agents too.
+    // Agents also read the outcome of a person's own run.
     world.write(USER, "[[policy]]\ndecision = 'ask'\ncommand = 'ls'\nreason = 'slow disk'\n");
     world.write("project/other.md", "- [ ] Look\n  run: ls\n");
     let ran = world.typed("run other.md");

@@ -1,8 +1,7 @@
-//! Processes under the guardian: how they are started, and that nothing of them is ever left.
+//! Processes under the guardian: they start correctly, and none is ever left.
 //!
-//! A family of processes that do not want to die holds a named pipe open; when all of them are gone, and
-//! not before, its reader sees the end. So nobody here sleeps and hopes. One who outlives its time
-//! writes `survived`.
+//! A family of stubborn processes holds a named pipe open; its reader sees the end when all of them
+//! are gone. So no test sleeps and hopes. A process that lives too long writes `survived`.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -62,7 +61,7 @@ async fn run(processes: &Processes, command: Command) -> Ran {
     finish(processes.spawn(command).await.unwrap()).await
 }
 
-/// Processes that do not want to die, each in its own way.
+/// Stubborn processes, each in its own way.
 const FAMILY: &[(&str, &str)] = &[
     ("a child in the group that ignores SIGTERM", "stay & hold"),
     ("a child that is stopped", "sh -c 'echo ready >&9; kill -STOP $$; sleep 60' & hold"),
@@ -78,16 +77,16 @@ const FAMILY: &[(&str, &str)] = &[
     ("a leader that ignores SIGTERM itself", "trap '' TERM; stay & hold"),
 ];
 
-/// What a leader does that leaves when its input ends: that is when somebody begins to listen to it.
+/// A leader that ends when its input ends.
 const READ: &str = "read line";
 
-/// A family, and the pipe that it holds open.
+/// A family of processes, and the pipe that it holds open.
 struct Family {
     _dir: tempfile::TempDir,
     pipe: PathBuf,
 }
 
-/// A family that has come to life.
+/// A family that has started.
 struct Alive(BufReader<File>);
 
 impl Family {
@@ -98,12 +97,12 @@ impl Family {
         Self { _dir: dir, pipe }
     }
 
-    /// What gives it birth. `hold` is what the leader does then.
+    /// The command that starts the family. `hold` is what the leader does then.
     fn command(&self, birth: &str, hold: &str) -> Command {
         shell(&script(&self.pipe, birth, hold))
     }
 
-    /// Waits until it lives. Whoever gives birth must do so at the same time.
+    /// Waits until the family has started; the starter must run at the same time.
     async fn alive(&self) -> Alive {
         let pipe = self.pipe.clone();
         let wait = move || {
@@ -118,7 +117,7 @@ impl Family {
 }
 
 fn script(pipe: &Path, birth: &str, hold: &str) -> String {
-    // What a stubborn process does, for those that this shell starts by name.
+    // The loop of a stubborn process.
     let stay = "trap \"\" TERM HUP INT; echo ready >&9; sleep 60; echo survived >&9";
     format!(
         "exec 9>'{}'; STAY='{stay}'; export STAY; stay() {{ sh -c \"$STAY\"; }}; \
@@ -128,7 +127,7 @@ fn script(pipe: &Path, birth: &str, hold: &str) -> String {
 }
 
 impl Alive {
-    /// Waits until all of it is gone, and nobody by himself.
+    /// Waits until all processes are gone; none may have ended by itself.
     async fn gone(mut self) {
         let read = move || {
             let mut rest = String::new();
@@ -159,7 +158,7 @@ async fn a_process_has_what_it_is_given_and_nothing_else() {
     let after = mark.split_once('\n').unwrap().1;
     let expected = format!("{}\nfrom stdin\nONE=second\nPATH=/usr/bin:/bin\n", dir.display());
     assert_eq!(before, expected);
-    // What the shell sets by itself.
+    // Variables that the shell sets itself.
     assert!(after.lines().all(|it| it.starts_with("PWD=") || it.starts_with("_=")), "{after}");
 }
 
@@ -217,7 +216,7 @@ async fn what_cannot_be_started_says_why() {
     assert_eq!(why(no_program).await, expected);
     let endless = shell("true").arg("x".repeat(40 << 20));
     assert_eq!(why(endless).await, "arguments and environment are too long");
-    // The guardian has taken no harm.
+    // The guardian still works.
     assert_eq!(run(&processes, shell("exit 0")).await.code(), Some(0));
 }
 
@@ -298,7 +297,7 @@ async fn to_stop_one_leaves_the_others_alone() {
     first.stop();
     drop(finish(first).await);
     alive.gone().await;
-    // The other goes now, and its daemon only then.
+    // The other one ends now, and its daemon only then.
     let exit = finish(second).await.exit.unwrap();
     assert_eq!((exit.code, exit.left_behind > 0), (Some(1), true));
     unharmed.gone().await;
@@ -318,7 +317,7 @@ async fn many_run_side_by_side() {
     assert_eq!(ended, (0..200).map(|n| (n, Some(n % 7))).collect::<Vec<_>>());
 }
 
-/// The number that a process printed as its first line.
+/// The pid that a process printed on its first line.
 async fn number(running: Running) -> (Pid, Ran) {
     let ran = finish(running).await;
     let pid = ran.out.lines().next().unwrap().parse().unwrap();
@@ -357,7 +356,7 @@ async fn a_guardian_that_is_killed_is_noticed_and_its_groups_are_killed() {
     let ran = finish(running).await;
     assert_eq!(ran.exit, Err(Error::GuardianGone));
     alive.gone().await;
-    // There is another one for the next.
+    // The next process gets a new guardian.
     assert_eq!(run(&processes, shell("exit 0")).await.code(), Some(0));
 }
 

@@ -1,4 +1,4 @@
-//! Questions that wait, and who may answer them. The terminal is one of `script`, where there is one.
+//! Open questions, and who may answer them. The terminal is made by `script`, where it exists.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -99,7 +99,7 @@ pub(crate) fn asks(world: &World) {
     block_on(store.record(run_id(), vec![call(1), call(2)], vec![publish, greet], None)).unwrap();
 }
 
-/// How the questions stand: `-` for one that waits.
+/// The answers of all questions: `-` for an open one.
 fn answers(world: &World) -> Vec<String> {
     let questions = block_on(store(world).questions(QuestionFilter::default())).unwrap();
     let one = |standing: Standing| match standing {
@@ -110,8 +110,8 @@ fn answers(world: &World) -> Vec<String> {
     questions.into_iter().map(|it| one(it.standing)).collect()
 }
 
-/// A call at a terminal of its own, where each line of `keys` answers a question. What is printed comes in
-/// one piece, with what was typed.
+/// A call at its own terminal, where each line of `keys` answers a question. The output includes
+/// the echoed keys.
 pub(crate) fn at_terminal(
     world: &World,
     call: &str,
@@ -186,7 +186,7 @@ fn an_agent_is_refused_even_at_a_terminal() {
         assert!(ran.out.contains(&expected), "{}", ran.out);
         assert_eq!(ran.code, 3);
     }
-    // Without a word in the environment, the process above tells.
+    // Without a variable in the environment, the parent process shows the agent.
     let script = "#!/bin/sh\n\"$PROGRAM\" answer 0101 yes\n";
     world.write("bin/codex", script);
     fs::set_permissions(world.path("bin/codex"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -234,9 +234,9 @@ fn a_person_at_a_terminal_answers_once() {
 fn whoever_only_calls_is_asked_one_by_one() {
     let world = World::new();
     asks(&world);
-    // The first is left waiting, the second refused with a reason, then the first is allowed.
+    // The first question is left open, the second refused with a reason, then the first is allowed.
     let Some(ran) = at_terminal(&world, "answer", "\nx\nr\nbetter not\n", &[]) else { return };
-    // What was typed stands somewhere in between, so this is no snapshot.
+    // The echoed keys appear somewhere in between, so this is no snapshot.
     for words in [
         "? Publish wants to run                                          1 of 2 waiting",
         "2 of 2 waiting",
@@ -278,12 +278,12 @@ fn arguments_are_changed_in_the_users_own_editor() {
         assert_eq!(left.count(), 0, "nothing is left behind");
         Some(())
     };
-    if check("", 2, "no editor is known").is_none() {
+    if check("", 2, "no editor is set").is_none() {
         return;
     }
     check("true", 130, "nothing was changed").unwrap();
-    check("false", 130, "the editor did not end well").unwrap();
-    check("sed -i s/{/[/", 2, "the arguments are no JSON").unwrap();
+    check("false", 130, "the editor failed").unwrap();
+    check("sed -i s/{/[/", 2, "the arguments are not JSON").unwrap();
     assert_eq!(answers(&world)[0], "-");
     check("sed -i s/--prod/--dry-run/", 0, "Publish: with other arguments").unwrap();
     let modified = r#"Modify(Object {"command": String("./publish.sh --dry-run")}) by me@host"#;

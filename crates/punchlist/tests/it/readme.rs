@@ -1,5 +1,5 @@
-//! The commands that documents show: those of the README are run, those of the other pages name verbs
-//! and options that exist.
+//! The commands in documents: those of the README are run, those of other pages must name existing
+//! verbs and options.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,9 +9,9 @@ use std::process::Command;
 use crate::person::{Person, typed};
 use crate::world::{Ran, World, finish, words};
 
-/// How a line of the README is run, where it is not run as it stands.
+/// How a line of the README is run, if not as it is.
 enum Instead {
-    /// Not here.
+    /// Not at all.
     Skip,
     /// By a person at a terminal, who says yes to each question.
     AtATerminal,
@@ -19,8 +19,8 @@ enum Instead {
     With(&'static str),
 }
 
-/// The exceptions: how the line begins, what is done instead, and why. Every other line is run by a
-/// shell as it stands.
+/// The exceptions: the beginning of the line, what is done instead, and why. Every other line is
+/// run by a shell as it is.
 const EXCEPTIONS: &[(&str, Instead, &str)] = &[
     ("cargo run --release -- run examples/", Instead::Skip, "`examples.rs` runs the examples"),
     ("cargo xtask test", Instead::Skip, "this test is part of it"),
@@ -41,7 +41,7 @@ fn blocks<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
     text.split(&fence).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
 }
 
-/// A line without its comment, and the exit code that the comment announces (`# exit 3: …`), else 0.
+/// A line without its comment, and the exit code in the comment (`# exit 3: …`), else 0.
 fn command_and_code(line: &str) -> (&str, i32) {
     let (command, comment) = line.split_once(" #").unwrap_or((line, ""));
     let code = comment.trim_start().strip_prefix("exit ").and_then(|it| it.split(':').next());
@@ -59,7 +59,7 @@ fn shell(world: &World, line: &str) -> Command {
     shell
 }
 
-/// What a person sees who says yes to each question.
+/// The terminal of a person who says yes to each question.
 fn at_a_terminal(world: &World, line: &str) -> Ran {
     let mut command = world.command("project");
     command.args(&words(line)[1..]);
@@ -95,7 +95,7 @@ fn every_command_of_the_readme_works() {
         let name = example.file_name().into_string().unwrap();
         world.write(&format!("project/examples/{name}"), fs::read(example.path()).unwrap());
     }
-    // The plan file that the README shows is the one that its commands name.
+    // The plan file in the README is the one that its commands name.
     let [plan] = blocks(&text, "markdown")[..] else { panic!("README.md: show one plan file") };
     world.write("project/release.md", format!("{plan}\n"));
     let mut ran_lines = 0;

@@ -1,4 +1,4 @@
-//! `run` from outside: plan files are worked off, whatever happens to the program meanwhile.
+//! `punchlist run`: plan files are completed, whatever happens to the program meanwhile.
 
 use std::fs;
 use std::process::Stdio;
@@ -27,7 +27,7 @@ fn run(world: &World, arguments: &[&str]) -> Ran {
     finish(command, b"")
 }
 
-/// What the plan of the file says of its items: title and status, in order.
+/// The items of the file's plan: titles and statuses, in order.
 fn items(world: &World, plan: &str) -> Vec<(String, String)> {
     let list = world.run(&["list", "--plan", plan, "--json"]).json();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -35,7 +35,7 @@ fn items(world: &World, plan: &str) -> Vec<(String, String)> {
     items.map(|it| (text(&it["title"]), text(&it["status"]))).collect()
 }
 
-/// The titles of those that are completed.
+/// The titles of completed items.
 fn done(world: &World, plan: &str) -> Vec<String> {
     let completed = items(world, plan).into_iter().filter(|it| it.1 == "completed");
     completed.map(|it| it.0).collect()
@@ -214,7 +214,7 @@ fn rules_about_checks_hold_for_those_of_files() {
         (read(&world, "project/log.txt").as_str(), world.path("project/checked").exists()),
         ("", false)
     );
-    // One that wants to be asked is not passed over where nobody is, and a yes beforehand counts.
+    // A step that must be asked about does not run where nobody can be asked, and `--yes` counts.
     world.write("home/.config/punchlist/config.toml", rule.replace("deny", "ask"));
     let ran = run(&world, &["plan.md"]);
     assert_eq!(ran.code, 7, "{}", ran.out);
@@ -223,7 +223,7 @@ fn rules_about_checks_hold_for_those_of_files() {
     assert!(world.path("project/checked").exists());
 }
 
-/// A call as an agent's shell tool makes it.
+/// A call from an agent's shell tool.
 fn by_agent(world: &World, arguments: &[&str]) -> Ran {
     let mut command = world.command("project");
     command.args(arguments).env("CLAUDECODE", "1");
@@ -252,7 +252,7 @@ fn a_file_that_an_agent_names_runs_by_rules_and_its_checks_by_a_persons_word() {
     check(&both, "an agent wrote its check, and the user has not allowed those here");
     let project = world.path("project").display().to_string();
     world.write("home/.local/share/punchlist/checks", format!("{project}\n"));
-    check(&rule("verify", "touch"), "nobody is there to be asked; no rule allows it");
+    check(&rule("verify", "touch"), "nobody can be asked; no rule allows it");
     world.write("home/.config/punchlist/config.toml", both);
     let ran = by_agent(&world, &["run", "plan.md"]);
     assert_eq!((ran.code, has_run()), (0, true), "{}", ran.out);
@@ -270,7 +270,7 @@ fn what_an_agent_puts_on_the_plan_is_not_run_because_a_person_named_the_file() {
     assert_eq!(ran.code, 7, "{}\n{}", ran.out, ran.err);
     assert!(!world.path("project/evil").exists());
     assert!(ran.out.contains("Clean up  an agent wrote its check"), "{}", ran.out);
-    assert!(ran.out.contains("Do evil  nobody is there to be asked"), "{}", ran.out);
+    assert!(ran.out.contains("Do evil  nobody can be asked"), "{}", ran.out);
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn denied_and_failed_are_told_apart_and_kept_so() {
     let outcome = |at: usize| list["items"][at]["outcome"].as_str().unwrap().to_owned();
     assert!(outcome(0).starts_with("denied by policy: { decision = \"deny\""), "{}", outcome(0));
     assert_eq!(outcome(1), "failed: exit code 3");
-    assert!(outcome(2).starts_with("not begun: nobody is there to be asked"), "{}", outcome(2));
+    assert!(outcome(2).starts_with("not begun: nobody can be asked"), "{}", outcome(2));
     let told = run(&world, &["plan.md", "--json", "--on-failure", "skip"]).out;
     let ends: Vec<Value> = told.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     let mut ends: Vec<String> = ends
@@ -378,7 +378,7 @@ fn edits_between_runs_do_what_they_say() {
     assert_eq!(ran.code, 0, "{}", ran.out);
     assert!(ran.err.contains("\"Test\" was done, but its run changed"), "{}", ran.err);
     assert_eq!(read(&world, "project/log.txt"), "build\ntest\npublish\ntested\n");
-    // Another title: another item, and the old one is gone.
+    // Another title: another item, and the old one is dropped.
     world.write(
         "project/release.md",
         RELEASE.replace("] Publish", "] Ship it").replace("echo test", "echo tested"),
@@ -463,7 +463,7 @@ fn two_runs_of_one_file_do_not_meet() {
     assert_eq!(run(&world, &["plan.md"]).code, 0);
 }
 
-/// Waits until something is so; what never comes to be is the test's failure, not its speed.
+/// Waits until a condition holds. If it never does, the test fails.
 #[track_caller]
 pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     for _ in 0..3_000 {

@@ -1,4 +1,4 @@
-//! What `--json` prints, held against its published schema.
+//! What `--json` prints, compared with its published schema.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::world::{Ran, World};
 
-/// Verbs whose answer is no JSON of ours: events, exports, protocols, what a tool answers, scripts.
+/// Verbs without JSON of ours: events, exports, protocols, tool results, scripts.
 const WITHOUT: &[&str] =
     &["acp-tap", "completions", "events", "export", "hook", "mcp", "run", "tool", "watch"];
 
-/// Rules that allow, ask and deny, and one for somewhere else.
+/// Rules that allow, ask and deny, and one for another project.
 const RULES: &str = "\
 [[policy]]
 decision = 'allow'
@@ -32,7 +32,7 @@ project = '/somewhere/else'
 struct Schema {
     document: Value,
     seen: BTreeSet<String>,
-    /// What did not fit.
+    /// What did not match.
     wrong: Vec<String>,
 }
 
@@ -42,7 +42,7 @@ impl Schema {
         Self { document, seen: BTreeSet::new(), wrong: Vec::new() }
     }
 
-    /// The answer of a verb, as its schema has it.
+    /// Checks the output of a verb against its schema.
     #[track_caller]
     fn fits(&mut self, verb: &str, out: &str) {
         let name = self.document["x-answers"][verb].as_str().unwrap_or_else(|| panic!("{verb}"));
@@ -70,7 +70,7 @@ impl Schema {
     }
 }
 
-/// A verb's words, up to its first argument.
+/// The words of a verb, up to its first argument.
 fn verb_of<'a>(line: &'a str, schema: &Schema) -> &'a str {
     let first = line.split(' ').next().unwrap();
     match line.contains("--dry-run") && !schema.document["x-answers"]["run --dry-run"].is_null() {
@@ -164,7 +164,7 @@ fn what_every_verb_prints_with_json_is_as_its_schema_says() {
     is_all_but(&schema, &["answer", "approve", "forget", "init", "move-project"]);
 }
 
-/// Every verb that has a schema was called, but these.
+/// Checks that every verb with a schema was called, except these.
 #[track_caller]
 fn is_all_but(schema: &Schema, others: &[&str]) {
     let known = schema.document["x-answers"].as_object().unwrap().keys();

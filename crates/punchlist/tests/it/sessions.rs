@@ -1,5 +1,5 @@
-//! Verbs in and beside sessions of agents, with real processes: an agent is a script called
-//! `claude` that runs what it is told, as the real one runs commands.
+//! Verbs inside and outside sessions of agents, with real processes: the agent is a script named
+//! `claude` that runs the given commands.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -17,7 +17,7 @@ use punchlist_store::{Durability, Options, Sqlite};
 
 use crate::world::World;
 
-/// Runs each line it is given as a call of the program, and says what came of it.
+/// Runs each line of its input as a call of the program, and prints the output.
 const SCRIPT: &str = r#"#!/bin/sh
 while read -r PUNCHLIST_NOW PUNCHLIST_SEED line; do
   eval "\"$PROGRAM\" $line" 2>&1 </dev/null
@@ -25,7 +25,7 @@ while read -r PUNCHLIST_NOW PUNCHLIST_SEED line; do
 done
 "#;
 
-/// An agent that runs.
+/// A running agent.
 struct Agent<'w> {
     world: &'w World,
     child: Child,
@@ -35,7 +35,7 @@ struct Agent<'w> {
 }
 
 impl<'w> Agent<'w> {
-    /// Starts one in the world's project.
+    /// Starts an agent in the project.
     fn start(world: &'w World) -> Self {
         Self::start_with(world, &[])
     }
@@ -53,7 +53,8 @@ impl<'w> Agent<'w> {
         for (name, value) in program.get_envs() {
             command.env(name, value.unwrap_or_default());
         }
-        // What runs below the script sees the script, and not whoever runs the tests.
+        // The script's children see the script as ancestor, and not the program that runs the
+        // tests.
         command.env("PUNCHLIST_ANCESTORS", "1").envs(variables.iter().copied());
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let process = process::process("host", child.id()).unwrap();
@@ -61,7 +62,7 @@ impl<'w> Agent<'w> {
         Self { world, input: child.stdin.take(), output, process, child }
     }
 
-    /// What a call below the agent prints.
+    /// The output of a call from inside the agent.
     fn runs(&mut self, line: &str) -> String {
         let command = self.world.command("project");
         let variable = |name: &str| {
@@ -84,7 +85,7 @@ impl<'w> Agent<'w> {
         }
     }
 
-    /// Kills it: it says no word about its end.
+    /// Kills the agent, without an end of its session.
     fn dies(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -106,7 +107,7 @@ fn store(world: &World) -> Sqlite {
     Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap()
 }
 
-/// What a hook would write down.
+/// Records a session, as a hook would.
 fn seen(world: &World, id: &str, agent: Option<&Agent<'_>>, minute: i64, ended: bool) -> Session {
     let seen = session::Seen {
         key: key(id),
@@ -120,7 +121,7 @@ fn seen(world: &World, id: &str, agent: Option<&Agent<'_>>, minute: i64, ended: 
     block_on(session::record(&store(world), seen)).unwrap()
 }
 
-/// Each line is what one of them does: `NAME: arguments`; without a name it is a person.
+/// Each line is one call: `NAME: arguments`; without a name it is a person's.
 fn story(world: &World, agents: &mut [(&str, &mut Agent<'_>)], lines: &str) -> String {
     let mut story = String::new();
     for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -173,7 +174,7 @@ fn a_name_that_an_agent_gives_itself_is_one_within_its_session() {
     agent.runs("start 1 --as bob");
     let shown = agent.runs("show 1");
     assert!(shown.contains("claude:12345678-aaaa/bob"), "{shown}");
-    // So its own session still answers for it.
+    // Its own session is still responsible for it.
     let stop = format!(
         "{{\"session_id\":\"12345678-aaaa\",\"cwd\":\"{}\",\"hook_event_name\":\"Stop\"}}",
         world.path("project").display()
@@ -198,7 +199,7 @@ fn two_sessions_keep_two_plans_and_a_person_must_say_which() {
     for word in ["several agents work here", "claude:11111111", "claude:22222222", "--plan"] {
         assert!(ran.err.contains(word), "{}", ran.err);
     }
-    // One of them is killed: what is left is clear again.
+    // One of them is killed: only one live session is left.
     one.dies();
     assert_eq!(world.typed("list").ok(), "[ ] 1 Second\n\n(0/1 completed)\n");
     seen(&world, "22222222", Some(&two), 9, true);
@@ -214,7 +215,7 @@ fn after_all_sessions_have_ended_verbs_show_the_latest_plan_and_say_whose_it_is(
     two.runs("add Second");
     one.dies();
     seen(&world, "22222222", Some(&two), 9, true);
-    // The other one is in a session of its own, and comes upon nobody's list.
+    // The other one has its own session, and sees nobody else's list.
     let mut three = Agent::start(&world);
     seen(&world, "33333333", Some(&three), 10, false);
     assert!(three.runs("list").contains("No plan here yet"));
@@ -229,7 +230,7 @@ fn after_all_sessions_have_ended_verbs_show_the_latest_plan_and_say_whose_it_is(
     }
     let ran = world.typed("list --json");
     assert_eq!((ran.err.as_str(), &ran.json()["plan"]["conversation"]), ("", &"22222222".into()));
-    // What a person adds goes on the project's own list, which then is the one.
+    // A person's item goes on the project's own list, which is then the default.
     world.typed("add \"By hand\"").works();
     assert_eq!(world.typed("list").ok(), "[ ] 1 By hand\n\n(0/1 completed)\n");
 }
@@ -243,10 +244,10 @@ fn a_session_without_a_plan_works_on_the_projects_own_and_else_begins_one() {
     assert_eq!(agent.runs("list"), "[ ] 1 By hand\n\n(0/1 completed)\n");
     assert_eq!(agent.runs("add More"), "added 2  More\n");
     assert_eq!(world.typed("list").ok(), "[ ] 1 By hand\n[ ] 2 More\n\n(0/2 completed)\n");
-    // Named, a plan is meant wherever the call is made.
+    // A named plan is used wherever the call is made.
     assert_eq!(agent.runs("add Other --plan other"), "added 1  Other\n");
     assert_eq!(agent.runs("list --plan other"), "[ ] 1 Other\n\n(0/1 completed)\n");
-    // So is another project's directory.
+    // The same for another project's directory.
     fs::create_dir_all(world.path("elsewhere")).unwrap();
     assert!(agent.runs("list -C ../elsewhere").contains("No plan here yet"));
 }
@@ -255,13 +256,13 @@ fn a_session_without_a_plan_works_on_the_projects_own_and_else_begins_one() {
 fn the_environment_names_the_session_where_no_process_does() {
     let world = World::new();
     let mut agent = Agent::start_with(&world, &[("CLAUDE_CODE_SESSION_ID", "12345678")]);
-    // Nobody wrote the session down: it has a name, and works on the project's own plan.
+    // The session is not recorded: it has a name, and works on the project's own plan.
     assert_eq!(agent.runs("add One"), "added 1  One\n");
     let log = world.typed("log --json").ok();
     assert!(log.contains(r#""actor":{"kind":"agent","name":"claude:12345678"}"#), "{log}");
     seen(&world, "12345678", None, 3, false);
     seen(&world, "87654321", Some(&agent), 4, false);
-    // After /clear the environment is of before; the process knows better.
+    // After /clear the environment variable is outdated; the process is not.
     agent.runs("add Two --plan two").clear();
     let log = world.typed("log --json --plan two").ok();
     assert!(log.contains("claude:87654321"), "{log}");
@@ -355,7 +356,7 @@ fn several_sessions_must_be_told_apart() {
 #[test]
 fn reminders_are_told_by_kind_and_by_session() {
     let world = World::new();
-    assert_eq!(world.typed("reminders").ok(), "No agent's session is known here yet.\n");
+    assert_eq!(world.typed("reminders").ok(), "There is no agent session here yet.\n");
     let agent = Agent::start(&world);
     seen(&world, "12345678-aaaa", Some(&agent), 1, false);
     assert_eq!(world.typed("reminders").ok(), "Nobody was reminded of anything yet.\n");
@@ -418,7 +419,7 @@ fn what_was_left_is_moved_into_a_plan_that_has_open_items() {
     old.runs("add Proofread --under 2 --priority 3");
     old.runs("wait 3 legal");
     old.runs("start 1");
-    // Cleared: the process goes on with another session.
+    // After /clear the process continues with another session.
     seen(&world, "11111111", Some(&old), 6, true);
     seen(&world, "22222222", Some(&old), 6, false);
     let mut new = old;
@@ -434,7 +435,7 @@ fn what_was_left_is_moved_into_a_plan_that_has_open_items() {
         list
         "#
     ));
-    // There, it is told where everything went.
+    // There, the output says where everything went.
     let plans = world.typed("plans --finished --json").json();
     let all = plans["plans"].as_array().unwrap();
     let left = all.iter().find(|it| it["conversation"] == "11111111").unwrap()["id"].clone();
@@ -471,7 +472,7 @@ fn an_adoption_that_is_taken_back_leaves_the_items_open_where_they_were() {
 #[test]
 fn adopting_needs_somebody_who_can_and_something_that_may_be() {
     let world = World::new();
-    let nothing = "No session that ended left anything open here.\n";
+    let nothing = "No ended session has open items here.\n";
     assert_eq!(world.typed("adopt").ok(), nothing);
     assert!(!world.path("home/.local").exists());
     let mut old = Agent::start(&world);

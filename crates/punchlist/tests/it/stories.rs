@@ -1,4 +1,4 @@
-//! Each verb, told as a session at a terminal. The snapshots are meant to be read.
+//! Each verb, as a terminal session. The snapshots are meant to be read.
 
 use crate::world::World;
 

@@ -1,4 +1,4 @@
-//! A terminal to look at what is drawn: tmux, where there is one.
+//! A terminal to test drawing: tmux, where it exists.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -6,16 +6,16 @@ use std::time::{Duration, Instant};
 
 use crate::world::World;
 
-/// The longest that anything on the screen may keep us waiting.
+/// The timeout of every wait.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A terminal of tmux, ended with the test.
+/// A tmux terminal that ends with the test.
 pub(crate) struct Terminal {
     socket: PathBuf,
 }
 
 impl Terminal {
-    /// A shell in a terminal of so many columns, or nothing where there is no tmux.
+    /// A shell in a terminal of this width; `None` where there is no tmux.
     pub(crate) fn open(world: &World, columns: u16) -> Option<Self> {
         let terminal = Self { socket: world.path("tmux") };
         let mut shell = vec!["env".to_owned(), "-i".to_owned()];
@@ -49,7 +49,7 @@ impl Terminal {
         if !command.output().is_ok_and(|it| it.status.success()) {
             return None;
         }
-        // What is typed before the prompt is drawn would stand before it.
+        // Keys before the prompt would appear before it.
         terminal.until(|it| it.ends_with('$'));
         Some(terminal)
     }
@@ -72,13 +72,13 @@ impl Terminal {
         self.run(&["resize-window", "-x", &columns.to_string()]);
     }
 
-    /// All that is on the screen and above it, without the empty lines at its end.
+    /// Everything on the screen and above it, without empty lines at the end.
     pub(crate) fn shows(&self) -> String {
         let out = self.run(&["capture-pane", "-p", "-J", "-S", "-"]).stdout;
         String::from_utf8_lossy(&out).trim_end().to_owned()
     }
 
-    /// Waits until the screen is so.
+    /// Waits until a condition holds for the screen.
     #[track_caller]
     pub(crate) fn until(&self, is_so: impl Fn(&str) -> bool) -> String {
         let until = Instant::now() + LIMIT;
@@ -113,7 +113,7 @@ fn sentences_are_broken_between_words_in_a_narrow_terminal() {
         terminal.types(&[&format!("clear; {program} {verb}; echo end $(({n}))"), "Enter"]);
         let shown = terminal.until(|it| it.lines().any(|it| it == end));
         let said = shown.lines().filter(|it| !it.contains(program));
-        // What the terminal had to break is shown as one long line here. A path stays whole.
+        // The screen shows a wrapped text as one long line here. A path stays whole.
         for line in said {
             let is_word = !line.trim().contains(' ');
             assert!(line.chars().count() <= 40 || is_word, "{verb}: {line}\n{shown}");
@@ -129,10 +129,10 @@ fn a_server_that_is_typed_at_a_terminal_says_what_it_is_and_how_it_ends() {
     let program = env!("CARGO_BIN_EXE_punchlist");
     terminal.types(&[&format!("clear; {program} mcp; echo end $((1))"), "Enter"]);
     let shown = terminal.until(|it| it.contains("ends it"));
-    assert!(shown.contains("This is an MCP server for agents"), "{shown}");
+    assert!(shown.contains("This is an MCP server. It waits for an agent"), "{shown}");
     terminal.types(&["C-d"]);
     terminal.until(|it| it.lines().any(|it| it == "end 1"));
-    // An agent's own pipe gets nothing of it.
+    // The text is not printed into an agent's pipe.
     let ran = world.typed("mcp");
     assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
 }

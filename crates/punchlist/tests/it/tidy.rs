@@ -1,8 +1,8 @@
-//! What must stay true of the whole workspace, checked rather than hoped for.
+//! Rules for the whole workspace, checked by tests.
 //!
-//! Each test collects every breach before it fails, and each message names the file and says what
-//! to do. A table here is a decision: changing one belongs into the review of the change that needs
-//! it. What the compiler or clippy can check is left to them.
+//! Each test collects all violations before it fails, and each message names the file and says what
+//! to do. A table here is a decision: a change of it belongs into the review of the change that
+//! needs it. What the compiler or clippy can check is left to them.
 
 mod agents;
 mod manifest;
@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 use manifest::Manifest;
 use tree::{Rust, files, read, root, rust};
 
-/// Which of our crates a crate may use. Everything else is an arrow that does not exist.
+/// Which of our crates a crate may depend on. Every other dependency is forbidden.
 const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
@@ -27,9 +27,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["model", "formats", "streams", "sched", "bridge"]),
     ("agent", &["model", "formats", "streams", "sched", "engine"]),
     ("serve", &["model", "formats", "streams", "engine"]),
+    ("tui", &["model", "formats", "streams", "engine"]),
     (
         "punchlist",
-        &["model", "formats", "streams", "store", "bridge", "engine", "sched", "agent", "serve"],
+        &[
+            "model", "formats", "streams", "store", "bridge", "engine", "sched", "agent", "serve",
+            "tui",
+        ],
     ),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
@@ -41,15 +45,16 @@ const TESTS_MAY_USE: &[&str] = &["testkit"];
 /// Examples of the engine open a real store, as programs do; the engine itself names none.
 const EXAMPLES_MAY_USE: &[(&str, &str)] = &[("engine", "store")];
 
-/// Heavy or telling dependencies, and the crates that exist to keep them away from the others.
+/// Heavy dependencies, and the crates that keep them away from the others.
 const ONLY_IN: &[(&str, &[&str])] = &[
     ("anyhow", &["punchlist", "xtask"]),
     ("clap", &["punchlist"]),
     ("clap_complete", &["punchlist"]),
     ("clap_mangen", &["punchlist"]),
+    ("crossterm", &["punchlist", "tui"]),
     ("etcetera", &["punchlist"]),
     ("getrandom", &["engine", "punchlist"]),
-    ("toml", &["engine", "punchlist"]),
+    ("toml", &["engine"]),
     ("notify", &["bridge", "store"]),
     ("rusqlite", &["store"]),
     ("axum", &["testkit"]),
@@ -62,9 +67,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("grep-searcher", &["agent"]),
     ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
+    ("ratatui", &["tui"]),
     ("rmcp", &["serve"]),
-    ("rustix", &["bridge", "engine", "punchlist", "sched", "store"]),
-    ("tokio", &["agent", "engine", "punchlist", "sched", "serve", "store", "testkit"]),
+    ("rustix", &["bridge", "engine", "punchlist", "sched", "store", "tui"]),
+    ("tokio", &["agent", "engine", "punchlist", "sched", "serve", "store", "testkit", "tui"]),
     ("tokio-stream", &["punchlist", "store"]),
     ("quick-xml", &["formats"]),
     ("schemars", &["agent", "formats", "streams"]),
@@ -73,10 +79,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("vte", &["formats"]),
 ];
 
-/// Crates that see neither clock nor world, and all that they may be built from.
+/// Pure crates, which do no I/O and read no clock, and all their dependencies.
 const PURE: &[(&str, &[&str])] = &[
     ("model", &["serde", "serde_json", "uuid", "jiff", "thiserror", "futures-core", "memchr"]),
-    ("streams", &["serde", "serde_json", "schemars", "memchr", "jiff", "uuid"]),
+    ("streams", &["serde", "serde_json", "schemars", "memchr", "aho-corasick", "jiff", "uuid"]),
     (
         "formats",
         &[
@@ -95,34 +101,37 @@ const PURE: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Words that code of a pure crate does not contain.
+/// Words that must not occur in the code of a pure crate.
 const IMPURE_WORDS: &[&str] =
     &["async", "await", "tokio", "SystemTime", "Instant", "now_v7", "now_v4", "thread_rng"];
 
-/// Modules of the standard library that a pure crate does not name.
+/// Modules of the standard library that a pure crate must not name.
 const IMPURE_STD: &[&str] = &["env", "fs", "net", "process", "thread", "os"];
 
-/// Doors to the world, and the crates that may open them. The other side of "receives an options
-/// struct": only the binary looks at its surroundings.
+/// Modules for I/O, and the crates that may use them. Only the binary reads its environment; other
+/// crates get an options struct.
 const DOORS: &[(&str, &[&str])] = &[
-    // `store` asks for the directory of temporary files, when read-only media make it copy. `sched`
-    // asks whether its program was started as a guardian, and where that program is.
+    // `store` needs the directory for temporary files, when it copies a database from a read-only
+    // medium. `sched` checks whether its program was started as a guardian, and where that program
+    // is.
     ("std::env", &["store", "punchlist", "sched", "xtask"]),
     ("process::Command", &["bridge", "sched", "testkit", "xtask"]),
+    ("IsTerminal", &["punchlist", "tui", "xtask"]),
+    ("termios", &["punchlist", "tui"]),
     ("TcpListener", &["testkit"]),
     ("TcpStream", &[]),
 ];
 
-/// Most lines of a file without its tests. Half of it is normal.
+/// Maximum of lines of a file without its tests. Half of it is normal.
 const MOST_LINES: usize = 800;
 
-/// Files that may be longer, and why.
+/// Files that may be longer, with the reason.
 const LONG_FILES: &[(&str, &str)] = &[];
 
-/// Most packages in the lock file. Raising it is a decision about what we build on.
+/// Maximum of packages in the lock file. Raising it is a decision about our dependencies.
 const MOST_PACKAGES: usize = 416;
 
-/// Documents under `docs/reference` that the program writes about itself: pages and their files.
+/// Generated documents under `docs/reference`: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[
     ("verbs", "verbs.md"),
     ("tools", "tools.md"),
@@ -132,10 +141,10 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("json-schema", "json.schema.json"),
 ];
 
-/// Set, the documents are written instead of compared; `cargo xtask gen` does that.
+/// If set, the documents are written instead of compared; `cargo xtask gen` does that.
 const WRITE_DOCUMENTS: &str = "PUNCHLIST_WRITE_DOCUMENTS";
 
-/// Where build machines keep their checkouts: such a path in a file was left there by accident.
+/// Directories of build machines: such a path in a file is there by accident.
 const MACHINE_PATHS: &[&str] =
     &["/root/", "/work/", "/builds/", "/github/workspace", "/home/runner/", "/Users/runner/"];
 
@@ -277,7 +286,7 @@ fn pure_crates_see_neither_clock_nor_world() {
 #[test]
 fn doors_to_the_world_are_opened_only_where_they_belong() {
     let mut breaches = Vec::new();
-    // An example is a program of its own, with nobody to hand it anything.
+    // An example is a program of its own, so it must read its environment itself.
     let is_example = |it: &Rust| it.file.path.contains("/examples/");
     for it in rust().iter().filter(|it| !it.is_test && !is_example(it)) {
         let Some(name) = it.file.crate_name() else { continue };
@@ -314,8 +323,28 @@ fn only_the_store_speaks_sql() {
     check(breaches);
 }
 
+/// The file that opens the store. All others use a trait object from `model`.
+const OPENS_THE_STORE: &str = "crates/punchlist/src/database.rs";
+
+#[test]
+fn only_the_file_that_opens_the_store_names_its_kind() {
+    let is_example = |it: &Rust| it.file.path.contains("/examples/");
+    let mut breaches = Vec::new();
+    for it in rust().iter().filter(|it| !it.is_test && !is_example(it)) {
+        let path = it.file.path.as_str();
+        if it.file.crate_name() == Some("store") || path == OPENS_THE_STORE {
+            continue;
+        }
+        for kind in ["Sqlite", "Threaded"] {
+            let what = format!("{path} names `{kind}`; take a store as a trait object instead");
+            breaches.extend(paths_and_lines(it, &it.source.lines_with(kind), &what));
+        }
+    }
+    check(breaches);
+}
+
 /// Whether a literal is a statement and not a sentence: keywords in capitals anywhere, or in lower
-/// case at the beginning and followed by signs that prose does not have.
+/// case at the beginning and followed by characters that prose does not have.
 fn is_sql(text: &str) -> bool {
     const PAIRS: &[(&str, &str)] = &[
         ("SELECT ", " FROM "),
@@ -408,7 +437,7 @@ fn every_crate_forbids_unsafe_code() {
     );
 }
 
-/// Sizes that are a question to answer in review, not an error.
+/// Large sizes are a question for the review, not an error.
 #[test]
 #[expect(clippy::print_stdout, reason = "it is there to be read")]
 fn large_crates_and_folders_are_printed() {
@@ -473,12 +502,12 @@ fn nothing_is_left_over() {
     check(breaches);
 }
 
-/// What Codex calls a sub-agent in a recording. It only looks like a path.
+/// Codex's name of a sub-agent in a recording. It only looks like a path.
 const NAME_LIKE_A_PATH: &str = "/root/research";
 
 #[test]
 fn no_file_knows_the_machine_that_it_was_written_on() {
-    // A checkout right under the root, as in a container, has too short a path to be told apart.
+    // A checkout directly under the root, as in a container, has too short a path to be recognised.
     let here = root().to_string_lossy().into_owned();
     let here = Some(&here[..]).filter(|it| it.matches('/').count() > 1);
     let mut breaches = Vec::new();
@@ -597,7 +626,7 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
         .filter(|it| !it.is_empty() && !it.contains(':'))
 }
 
-/// What stands between single backticks, outside fences.
+/// The text between single backticks, outside fenced blocks.
 fn code_spans(text: &str) -> impl Iterator<Item = &str> {
     let mut fenced = false;
     let lines = text.lines().filter(move |line| {
@@ -608,7 +637,7 @@ fn code_spans(text: &str) -> impl Iterator<Item = &str> {
     lines.flat_map(|line| line.split('`').skip(1).step_by(2))
 }
 
-/// A path of the project, and no pattern for several.
+/// Whether it is a path of the project, and not a pattern.
 fn is_our_path(span: &str) -> bool {
     const OURS: &[&str] = &["crates/", "xtask/", "docs/", ".ci/", ".cargo/"];
     let is_plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || "/._-".contains(it);

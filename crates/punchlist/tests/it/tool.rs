@@ -1,4 +1,4 @@
-//! Tools through a pipe: what a model would see, word for word.
+//! `punchlist tool`: exactly what a model would read.
 
 use crate::world::World;
 

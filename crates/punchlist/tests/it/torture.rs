@@ -1,9 +1,8 @@
-//! Races, kills, broken disks and jumping clocks: what was acknowledged is there, once and whole.
+//! Races, kills, failing disks and jumping clocks: acknowledged changes are there, exactly once.
 //!
-//! Each test is a scenario of its own and runs here in a short form. `cargo xtask torture` runs the
-//! same ones with full numbers, or again and again for a chosen time, and makes a table of what they
-//! report. What a scenario finds never depends on luck, only how hard it looks: chance decides when
-//! somebody is killed, never what must be true afterwards.
+//! Each test is a scenario and runs here in a short form. `cargo xtask torture` runs the same
+//! scenarios with full numbers, or again and again for a given time, and makes a table of their
+//! results. Random numbers decide when a process is killed, never what must be true afterwards.
 
 mod chance;
 mod clock;
@@ -26,13 +25,13 @@ use std::time::{Duration, Instant};
 
 use chance::Chance;
 
-/// `full`, or for how many seconds; absent in ordinary tests.
+/// `full`, or a number of seconds; not set in ordinary tests.
 const SCALE: &str = "PUNCHLIST_TORTURE";
 
-/// A file that gets a line for each scenario.
+/// The file that gets a line for each scenario.
 const ROWS: &str = "PUNCHLIST_TORTURE_ROWS";
 
-/// Where chance begins, to repeat a run.
+/// The random seed, to repeat a run.
 const SEED: &str = "PUNCHLIST_TORTURE_SEED";
 
 /// How long a scenario goes on.
@@ -40,9 +39,9 @@ const SEED: &str = "PUNCHLIST_TORTURE_SEED";
 enum Scale {
     /// Once, small.
     Short,
-    /// Once, with the numbers that we promise.
+    /// Once, with the full numbers.
     Full,
-    /// Small ones, as often as the time allows.
+    /// Short rounds, as often as the time allows.
     Time(Duration),
 }
 
@@ -56,7 +55,7 @@ impl Scale {
     }
 }
 
-/// What a round of a scenario may use.
+/// The context of one round of a scenario.
 struct Round<'a> {
     scale: Scale,
     chance: Chance,
@@ -64,7 +63,7 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// How many: the small number, or the promised one.
+    /// The short or the full number.
     fn of(&self, short: usize, full: usize) -> usize {
         match self.scale {
             Scale::Short | Scale::Time(_) => short,
@@ -73,20 +72,20 @@ impl Round<'_> {
     }
 }
 
-/// What was done and what came of it.
+/// The counts of a scenario.
 #[derive(Default)]
 struct Tally {
     processes: usize,
     kills: usize,
     writes: usize,
     acknowledged: usize,
-    /// Acknowledged, and not there.
+    /// Acknowledged changes that are missing.
     lost: usize,
-    /// There more than once, or given to more than one.
+    /// Changes that are there more than once, or items given to more than one worker.
     doubled: usize,
-    /// Files, counters or journals that do not add up.
+    /// Files, counters or journals that are inconsistent.
     corrupt: usize,
-    /// Everything that is not as it should be, in words.
+    /// All problems, as messages.
     problems: Vec<String>,
 }
 
@@ -110,7 +109,7 @@ impl Tally {
         self.problems.push(what.into());
     }
 
-    /// Something that must hold, and what it means if it does not.
+    /// Records a problem unless the condition holds.
     fn must(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
             self.wrong(what());
@@ -131,7 +130,7 @@ impl Tally {
     }
 }
 
-/// Runs a scenario as long as it should go on, reports, and fails if anything was wrong.
+/// Runs a scenario, reports its counts, and fails if there was a problem.
 #[track_caller]
 fn scenario(name: &str, mut round: impl FnMut(&mut Round<'_>)) {
     let scale = Scale::look();
@@ -167,13 +166,13 @@ fn scenario(name: &str, mut round: impl FnMut(&mut Round<'_>)) {
     assert!(many == 0, "{name}, {SEED}={seed}: {many} problem(s)\n{problems}");
 }
 
-/// Says that this machine cannot do it, and why.
+/// Reports that this machine cannot run the scenario, and why.
 fn skip(name: &str, why: &str) {
     say(&format!("{name}: skipped: {why}"));
     report(&format!("{name}\tskipped: {why}"));
 }
 
-/// Says something to whoever waits, past the harness, which would keep it to itself.
+/// Prints a line directly to the terminal, because the test harness captures output.
 fn say(line: &str) {
     std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }

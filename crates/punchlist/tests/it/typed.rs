@@ -1,4 +1,4 @@
-//! How items are typed, and which of them a list shows.
+//! The ways to name items on the command line, and the filters of lists.
 
 use crate::world::World;
 
@@ -43,7 +43,7 @@ fn a_title_that_fits_several_items_lists_them_and_changes_nothing() {
     assert_eq!(json["error"]["items"], serde_json::json!([1, 2]));
 }
 
-/// A list with something of everything.
+/// A list with one item of each kind.
 fn various() -> World {
     let world = World::new();
     world.typed("add Build Test --owner me").works();
@@ -85,7 +85,7 @@ fn list_shows_the_items_that_are_asked_for() {
     shows(&world, "--search nothing", &[]);
     assert_eq!(world.typed("list --search nothing").ok(), "No item fits.\n");
     assert_eq!(world.typed("list --status odd").code, 2);
-    // What is said of an item is told from the whole list.
+    // The description of an item comes from the whole list.
     assert!(world.typed("list --owner ann").ok().contains("3 Publish (after 2)"));
     assert!(world.typed("list --open --view list").ok().contains("after 2"));
 }

@@ -1,4 +1,4 @@
-//! `watch` from outside: what it finds, tells and records, and what it does to a terminal.
+//! `punchlist watch`: what it finds, reports and records, and how it draws.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -33,7 +33,7 @@ fn three(world: &World) {
     world.write("home/.gemini/tmp/docs/.project_root", "/home/dev/docs\n");
 }
 
-/// A call after all that was recorded.
+/// A call with a time after all recordings.
 fn later(world: &World, arguments: &[&str]) -> Ran {
     let mut command = world.command("project");
     command.args(arguments).env("PUNCHLIST_NOW", "2026-11-15T18:20:00Z");
@@ -45,7 +45,7 @@ fn append(world: &World, path: &str, text: &str) {
     file.write_all(text.as_bytes()).unwrap();
 }
 
-/// A watcher that is ended with the test.
+/// A watcher that ends with the test.
 struct Watcher {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -55,7 +55,7 @@ impl Watcher {
     fn start(world: &World, arguments: &[&str]) -> Self {
         let mut command = world.command("project");
         command.arg("watch").args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
-        // What happens is live, and recordings are as old as they are.
+        // The clock is set to the time of the recordings.
         command.env("PUNCHLIST_NOW", "2026-11-15T17:00:00Z");
         let mut child = command.spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -84,7 +84,7 @@ impl Drop for Watcher {
     }
 }
 
-/// A line as an event: it fits the published schema, and is what the types say.
+/// Parses a line as an event, and checks it against the published schema.
 #[track_caller]
 fn event(line: &str) -> Value {
     let value: Value = serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}"));
@@ -138,7 +138,7 @@ fn programs_are_told_what_is_known_and_then_what_happens() {
     let first = watcher.event("todo_list");
     assert!(first["items"].as_array().is_some_and(|it| !it.is_empty()), "{first}");
     assert_eq!(watcher.event("turn.completed")["status"], "success");
-    // A session that begins while we watch, of another agent.
+    // A session of another agent that starts during the watch.
     world.write(CLAUDE, fixture("claude/transcript-todowrite.jsonl").concat());
     assert_eq!(watcher.event("session.started")["agentType"], "claude-code");
     watcher.event("todo_list");
@@ -219,7 +219,7 @@ fn nothing_is_made_by_watching() {
     assert!(made.is_empty(), "{made:?}");
 }
 
-/// The items of every plan, and how often each plan was changed.
+/// The items of every plan, and its number of changes.
 fn kept(world: &World) -> String {
     let plans = world.typed("plans --all --json").json();
     let mut all: Vec<String> = Vec::new();
@@ -243,10 +243,10 @@ fn what_is_seen_can_be_kept_and_is_not_kept_twice() {
     later(&world, &["watch", "--once", "--record"]).ok_with_warnings();
     let first = kept(&world);
     insta::assert_snapshot!(first);
-    // Begun anew on the same files, it adds nothing; and no change is one.
+    // A second watch of the same files adds nothing, and makes no change.
     later(&world, &["watch", "--once", "--record"]).ok_with_warnings();
     assert_eq!(kept(&world), first);
-    // The rest of the session is a change to the same plan.
+    // The rest of the session is a change of the same plan.
     append(&world, CODEX, &fixture("codex/rollout-a-plan.jsonl")[18..].concat());
     later(&world, &["watch", "--once", "--record"]).ok_with_warnings();
     let later = kept(&world);
@@ -292,8 +292,8 @@ fn of_two_that_record_one_does_and_the_other_takes_over() {
     first.event("todo_list");
     let second = later(&world, &["watch", "--once", "--record"]);
     assert!(
-        second.err.contains("another watch records")
-            || second.out.contains("another watch records"),
+        second.err.contains("another watch is recording")
+            || second.out.contains("another watch is recording"),
         "{}{}",
         second.out,
         second.err

@@ -1,8 +1,8 @@
-//! Whose list it is: workers, blocked items, people and agents, told with the real program.
+//! Who may do what with an item: workers, blocked items, people and agents, with the real program.
 
 use crate::world::{Ran, World, finish};
 
-/// A call that an agent makes from its shell.
+/// A call from an agent's shell.
 fn by_agent(world: &World, words: &[&str]) -> Ran {
     let mut command = world.command("project");
     command.env("CLAUDECODE", "1").args(words);
@@ -172,8 +172,8 @@ fn an_agent_neither_changes_nor_clears_a_persons_goal() {
     let world = World::new();
     world.typed("add A").works();
     world.typed("goal \"it ships\"").works();
-    refused(&by_agent(&world, &["goal", "it compiles"]), &["the goal is a person's"]);
-    refused(&by_agent(&world, &["goal", "--clear"]), &["the goal is a person's"]);
+    refused(&by_agent(&world, &["goal", "it compiles"]), &["a person set the goal"]);
+    refused(&by_agent(&world, &["goal", "--clear"]), &["a person set the goal"]);
     let goal = world.typed("goal --json").json();
     assert_eq!(goal["goal"]["statement"], "it ships", "{goal:#}");
     world.typed("goal --clear").works();
@@ -244,7 +244,7 @@ fn json_that_is_nested_too_deeply_is_refused_wherever_it_enters() {
     world.typed("export --plan one").works();
 }
 
-/// A task that Claude Code made, as its hook tells of it.
+/// A task that Claude Code created, as its hook reports it.
 fn task_created(metadata: &str) -> String {
     format!(
         r#"{{"session_id": "90728822-0000-4000-8000-0123456789ab", "cwd": "/w", "hook_event_name": "PostToolUse", "tool_name": "TaskCreate", "tool_input": {{"subject": "Keep me", "description": "d", "metadata": {metadata}}}, "tool_response": {{"task": {{"id": "1", "subject": "Keep me"}}}}}}"#

@@ -1,5 +1,5 @@
-//! A world for one test: a home, a project, a clock that goes on by a minute with each call, and
-//! nothing else of the machine it runs on.
+//! The environment of one test: a home directory, a project, a clock that advances a minute with
+//! each call, and nothing else of the machine.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ pub(crate) struct World {
     calls: AtomicU32,
 }
 
-/// What a call came to.
+/// The result of a call.
 pub(crate) struct Ran {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -30,7 +30,7 @@ impl Ran {
         serde_json::from_str(&self.out).unwrap_or_else(|why| panic!("{why}: {}", self.out))
     }
 
-    /// It worked, and said nothing on stderr.
+    /// Checks that it succeeded without output on stderr.
     #[track_caller]
     pub(crate) fn works(self) {
         self.ok();
@@ -44,7 +44,7 @@ impl Ran {
 }
 
 impl Ran {
-    /// It worked, whatever else it had to say.
+    /// Checks that it succeeded, with or without warnings.
     #[track_caller]
     pub(crate) fn ok_with_warnings(self) -> String {
         assert_eq!(self.code, 0, "{}", self.err);
@@ -53,9 +53,9 @@ impl Ran {
 }
 
 impl World {
-    /// A repository `project` in an otherwise empty place.
+    /// A repository `project` in an otherwise empty directory.
     pub(crate) fn new() -> Self {
-        // In memory where the machine has such a place: a test need not wait for the disk.
+        // In memory if possible: a test need not wait for the disk.
         let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let world = Self { dir, calls: AtomicU32::new(0) };
         fs::create_dir_all(world.path("home")).unwrap();
@@ -63,7 +63,7 @@ impl World {
         world
     }
 
-    /// Makes what git would take for a repository.
+    /// Creates what git would accept as a repository.
     pub(crate) fn repository(&self, git: &str) {
         for dir in ["objects", "refs"] {
             fs::create_dir_all(self.path(git).join(dir)).unwrap();
@@ -81,15 +81,15 @@ impl World {
         fs::write(path, text).unwrap();
     }
 
-    /// The program, in `dir`, with nothing of the caller's environment.
+    /// The program in `dir`, without the caller's environment.
     pub(crate) fn command(&self, dir: &str) -> Command {
         let n = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let mut command = Command::new(env!("CARGO_BIN_EXE_punchlist"));
         command
             .env_clear()
             .env("HOME", self.path("home"))
-            // Where an agent calls, its own word for the home does not count; this takes the place of the
-            // password database.
+            // For calls by agents, the environment's home directory does not count; this replaces
+            // the password database.
             .env("PUNCHLIST_HOME", self.path("home"))
             .env("USER", "me")
             .env("PUNCHLIST_HOST", "host")
@@ -110,12 +110,13 @@ impl World {
         finish(command, stdin)
     }
 
-    /// A call as it would be typed: words, quotes, and `< text` for stdin.
+    /// A call as typed: words, quotes, and `< text` for stdin.
     pub(crate) fn typed(&self, line: &str) -> Ran {
         self.typed_in("project", line)
     }
 
-    /// The same in another directory. What only a person at a terminal may do is done at one, with a yes.
+    /// The same in another directory. What only a person at a terminal may do is done at a
+    /// terminal, with a yes.
     pub(crate) fn typed_in(&self, dir: &str, line: &str) -> Ran {
         const PERSONS: [&str; 3] = ["init", "forget", "gate off"];
         if PERSONS.iter().any(|it| line == *it || line.starts_with(&format!("{it} "))) {
@@ -152,7 +153,7 @@ impl World {
         self.without_chance(&story)
     }
 
-    /// A text without what differs from run to run: paths, and the ids of plans that nobody named.
+    /// A text without what differs between runs: paths, and the ids of unnamed plans.
     pub(crate) fn without_chance(&self, text: &str) -> String {
         let mut text = text.replace(&self.path("").display().to_string(), "/w/");
         let shown = self.run(&["show", "--json"]).out;
@@ -174,7 +175,7 @@ impl World {
         text
     }
 
-    /// The list, for "nothing has changed".
+    /// The list, to check that nothing has changed.
     pub(crate) fn list(&self) -> String {
         self.run(&["list", "--json", "--all"]).out
     }
@@ -189,7 +190,7 @@ pub(crate) fn finish(mut command: Command, stdin: &[u8]) -> Ran {
         .unwrap();
     let mut pipe = child.stdin.take().unwrap();
     let input = stdin.to_owned();
-    // A thread of its own: the program may answer before it has read everything.
+    // On its own thread: the program may answer before it has read everything.
     let writer = std::thread::spawn(move || pipe.write_all(&input).ok());
     let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
     writer.join().unwrap();

@@ -1,7 +1,7 @@
-//! A random graph without circles: each node waits for up to three that came before it.
+//! A random graph without cycles: each node depends on up to three earlier ones.
 
 pub(crate) struct Graph {
-    /// For each node, those that it waits for.
+    /// For each node, the nodes that it depends on.
     pub(crate) after: Vec<Vec<u32>>,
 }
 
@@ -10,7 +10,7 @@ impl Graph {
     pub(crate) fn random(count: u32) -> Self {
         let mut state = 0x9E37_79B9_7F4A_7C15_u64;
         let mut draw = |below: u32| {
-            // xorshift64*: good enough to scatter, and no dependency.
+            // xorshift64*: random enough here, without a dependency.
             state ^= state >> 12;
             state ^= state << 25;
             state ^= state >> 27;

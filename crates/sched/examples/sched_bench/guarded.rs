@@ -10,7 +10,7 @@ use crate::Outcome;
 
 const PROGRAM: &str = "/bin/true";
 
-/// Starts so many under one guardian, some at once.
+/// Starts `count` processes under one guardian, `jobs` at a time.
 pub(crate) async fn guarded(processes: &Processes, count: u32, jobs: u32) -> Outcome {
     let mut all = JoinSet::new();
     for _ in 0..jobs {
@@ -27,7 +27,7 @@ pub(crate) async fn guarded(processes: &Processes, count: u32, jobs: u32) -> Out
     Ok(())
 }
 
-/// Starts as many without one, from as many threads as there are at once.
+/// Starts the same number without a guardian, from `jobs` threads.
 pub(crate) fn bare(count: u32, jobs: u32) -> Outcome {
     let start = move || {
         for _ in 0..count / jobs {

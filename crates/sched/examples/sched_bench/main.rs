@@ -1,7 +1,8 @@
-//! The program that `cargo xtask bench sched` starts: machine and driver beside one tokio task per node.
+//! The program that `cargo xtask bench sched` starts: compares machine and driver with one tokio
+//! task per node.
 //!
-//! Each mode prints one figure a line: a name and a whole number. Judging them is left to the chore. It
-//! is no example of how to use the driver.
+//! Each mode prints one figure per line: a name and a whole number. The chore judges them. This is
+//! no example of how to use the driver.
 
 mod graph;
 mod guarded;
@@ -28,7 +29,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where this cannot be written, the exit code has to do.
+            // If stderr is closed, the exit code must do.
             drop(writeln!(std::io::stderr(), "error: {error}"));
             ExitCode::FAILURE
         }
@@ -45,7 +46,8 @@ fn run(arguments: &[&str]) -> Outcome {
                 let began = Instant::now();
                 let left = runtime.block_on(stage.run())?;
                 say("ours", began.elapsed().as_nanos())?;
-                // Clearing up is measured on neither side, so it must be over before the other begins.
+                // Cleaning up is measured on neither side, so it must end before the other side
+                // begins.
                 runtime.block_on(ours::clear(left))?;
                 let nodes = tasks::Nodes::new(&graph);
                 let began = Instant::now();
@@ -56,7 +58,8 @@ fn run(arguments: &[&str]) -> Outcome {
             Ok(())
         }
         ["memory", calls, room] => {
-            // Ten graphs in one process need as much memory as one, because what has ended is forgotten.
+            // Ten graphs in one process need as much memory as one, because finished calls are
+            // forgotten.
             let graph = Graph::random(calls.parse()?);
             let before = peak()?;
             let stage = ours::Stage::new(&graph, room.parse()?)?;
@@ -71,7 +74,7 @@ fn run(arguments: &[&str]) -> Outcome {
         ["processes", count, jobs, rounds] => {
             let (count, jobs) = (count.parse()?, jobs.parse::<u32>()?.max(1));
             let processes = punchlist_sched::Processes::guarded()?;
-            // The guardian is there before anything is measured.
+            // The guardian starts before anything is measured.
             runtime.block_on(guarded::guarded(&processes, jobs, jobs))?;
             for _ in 0..rounds.parse::<u32>()? {
                 let began = Instant::now();
@@ -92,7 +95,7 @@ fn say(name: &str, value: u128) -> Outcome {
     Ok(writeln!(std::io::stdout(), "{name} {value}")?)
 }
 
-/// The most memory that this process ever had, in kilobytes.
+/// The peak memory of this process, in kilobytes.
 fn peak() -> Outcome<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;

@@ -57,7 +57,7 @@ impl Stage {
         Ok(Self { tools, limits: Limits { all: room, ..Limits::default() }, batch })
     }
 
-    /// Runs everything to its end.
+    /// Runs all calls to their end.
     pub(crate) async fn run(self) -> Outcome<Run> {
         let run = Run::builder(self.tools).limits(self.limits).start();
         run.schedule(self.batch).await?.outcomes().await?;
@@ -76,13 +76,13 @@ fn batch(graph: &Graph) -> Batch {
     batch
 }
 
-/// Runs the graph once more in a run that has run it before.
+/// Runs the graph again in the same run.
 pub(crate) async fn run_again(run: &Run, graph: &Graph) -> Outcome {
     run.schedule(batch(graph)).await?.outcomes().await?;
     Ok(())
 }
 
-/// Clears a run away that waits for more.
+/// Ends a run.
 pub(crate) async fn clear(run: Run) -> Outcome {
     let ended = run.ended();
     drop(run);

@@ -1,4 +1,4 @@
-//! The graph as tokio tasks: one per node, started by the last one that it waits for.
+//! The graph as tokio tasks: one per node, started by the last of its dependencies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -9,14 +9,14 @@ use crate::Outcome;
 use crate::graph::Graph;
 
 struct Node {
-    /// How many it still waits for.
+    /// How many dependencies have not ended.
     left: AtomicU32,
     dependants: Vec<u32>,
 }
 
 struct Shared {
     nodes: Vec<Node>,
-    /// How many have not run.
+    /// How many nodes have not run.
     left: AtomicUsize,
     done: Notify,
 }
@@ -44,7 +44,7 @@ impl Nodes {
         Self(Arc::new(Shared { nodes, left, done: Notify::new() }))
     }
 
-    /// Runs every node, each after those that it waits for.
+    /// Runs every node after its dependencies.
     pub(crate) async fn run(&self) -> Outcome {
         let first = 0..u32::try_from(self.0.nodes.len())?;
         for n in first.filter(|n| self.0.nodes[*n as usize].left.load(Ordering::Relaxed) == 0) {

@@ -1,4 +1,4 @@
-//! Which scopes meet, and which accesses conflict.
+//! Tests: which scopes overlap, and which accesses conflict.
 
 use proptest::prelude::*;
 
@@ -37,7 +37,7 @@ fn scopes_meet_where_a_file_may_be_in_both() {
 
 #[test]
 fn a_directory_that_ends_in_a_pattern_holds_all_that_is_below() {
-    // `a/lib.rs` may be a directory as well as a file: nobody can tell from its name.
+    // `a/lib.rs` may be a directory: its name does not say.
     check("src/a/lib.rs", "src/a/lib.rs/deep", true);
     check("src/**/lib.rs", "src/a", true);
 }
@@ -58,7 +58,7 @@ fn reading_side_by_side_is_no_conflict_and_writing_is() {
 }
 
 proptest! {
-    /// Whatever is written, nothing panics, and the answer is the same from both sides.
+    /// No text causes a panic, and the result is symmetric.
     #[test]
     fn any_two_texts_meet_from_both_sides_or_from_none(one in ".{0,40}", other in ".{0,40}") {
         let (one, other) = (Scope::new(&one), Scope::new(&other));
@@ -66,7 +66,7 @@ proptest! {
         prop_assert!(one.meets(&one));
     }
 
-    /// A path that a pattern was made from is always within it.
+    /// A pattern always overlaps the path that it was made from.
     #[test]
     fn a_pattern_meets_the_paths_that_it_was_made_from(
         parts in prop::collection::vec("[a-c]{1,3}", 1..5),

@@ -1,4 +1,4 @@
-//! One call by itself: its whole table, and its words.
+//! Tests of one call: the whole transition table, and the texts.
 
 use std::fmt::Write as _;
 

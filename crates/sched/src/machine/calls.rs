@@ -1,34 +1,41 @@
-//! The calls that the machine keeps, batch by batch. Decides nothing.
+//! Storage for the calls of the machine, by batch. Decides nothing.
 //!
-//! Calls of a batch have consecutive numbers, so a batch is a list. A batch is forgotten as a whole.
+//! The calls of a batch have consecutive ids, so a batch is a list. A batch is forgotten as a
+//! whole.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::call::{ArgumentsVersion, BatchId, Call, CallId, Checked, Kind, Live, Request, State};
 
-/// A call, and what the machine needs to know of it besides.
+/// A call, with the machine's own data about it.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) call: Call,
     /// The newest version of its arguments.
     pub(super) version: ArgumentsVersion,
-    /// What validation found out, until the call may run.
-    pub(super) checked: Option<Checked>,
+    /// The result of validation, until the call may run.
+    pub(super) checked: Option<Box<Checked>>,
     pub(super) kind: Kind,
-    /// How many of the calls that it waits for have not succeeded yet.
-    pub(super) unmet: u32,
-    /// The calls that wait for it.
-    pub(super) dependants: Vec<CallId>,
-    /// A person has written its arguments: it needs no further yes.
+    /// Whether a person has written the arguments, so that no approval is needed.
     pub(super) is_given: bool,
 }
 
 impl Entry {
-    /// Whether it waits for its turn, or for other calls.
+    /// Whether the call waits for other calls or a free place.
     pub(super) fn is_scheduled(&self) -> bool {
         matches!(self.call.state, State::Live(Live::Scheduled { .. }))
     }
+}
+
+/// The dependencies of a call. Stored apart from [`Entry`], so that counting down the dependants of
+/// an ended call does not load their requests and states.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Links {
+    /// How many dependencies have not succeeded yet.
+    pub(super) unmet: u32,
+    /// The calls that depend on this one.
+    pub(super) dependants: Vec<CallId>,
 }
 
 /// Calls that were scheduled together.
@@ -36,16 +43,18 @@ impl Entry {
 struct Batch {
     id: BatchId,
     entries: Vec<Entry>,
-    /// How many have not ended.
+    /// The links of each entry.
+    links: Vec<Links>,
+    /// How many calls have not ended.
     left: usize,
 }
 
-/// All calls that are kept.
+/// All calls that are not forgotten.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
-    /// By the first call of each.
+    /// The batches, by their first call.
     batches: BTreeMap<CallId, Batch>,
-    /// The first call of a batch.
+    /// The first call of each batch.
     firsts: BTreeMap<BatchId, CallId>,
     next_call: u32,
     next_batch: u32,
@@ -60,7 +69,7 @@ impl Calls {
         BatchId(self.next_batch)
     }
 
-    /// Takes new calls in and says which they are. A batch without calls is not kept.
+    /// Adds new calls and returns their ids. A batch without calls is not stored.
     pub(super) fn add(&mut self, requests: Vec<Request>) -> Range<u32> {
         let (id, first) = (self.next_batch(), self.next_call());
         let ids = (first.0..).map(CallId);
@@ -70,7 +79,8 @@ impl Calls {
         self.next_call = self.next_call.saturating_add(count);
         if !entries.is_empty() {
             self.firsts.insert(id, first);
-            self.batches.insert(first, Batch { id, left: entries.len(), entries });
+            let (left, links) = (entries.len(), vec![Links::default(); entries.len()]);
+            self.batches.insert(first, Batch { id, entries, links, left });
         }
         first.0..self.next_call
     }
@@ -85,11 +95,21 @@ impl Calls {
         batch.entries.get_mut(index(*first, id))
     }
 
+    pub(super) fn links(&self, id: CallId) -> Option<&Links> {
+        let (first, batch) = self.batches.range(..=id).next_back()?;
+        batch.links.get(index(*first, id))
+    }
+
+    pub(super) fn links_mut(&mut self, id: CallId) -> Option<&mut Links> {
+        let (first, batch) = self.batches.range_mut(..=id).next_back()?;
+        batch.links.get_mut(index(*first, id))
+    }
+
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
         self.batches.values().flat_map(|it| &it.entries)
     }
 
-    /// The calls of a batch, in their order; none if it is not kept.
+    /// The calls of a batch, in order; empty if the batch is unknown.
     pub(super) fn of(&self, batch: BatchId) -> &[Entry] {
         let batch = self.firsts.get(&batch).and_then(|it| self.batches.get(it));
         batch.map_or(&[], |it| &it.entries)
@@ -106,7 +126,7 @@ impl Calls {
         self.batches.values().any(|it| it.left > 0)
     }
 
-    /// One call of the batch of this call has ended. Gives the batch if that was its last one.
+    /// Counts an ended call. Returns the batch if it was the last one.
     pub(super) fn ended(&mut self, id: CallId) -> Option<BatchId> {
         let (_, batch) = self.batches.range_mut(..=id).next_back()?;
         batch.left = batch.left.saturating_sub(1);
@@ -129,8 +149,6 @@ fn entry(id: CallId, batch: BatchId, request: Request) -> Entry {
         version: ArgumentsVersion::default(),
         checked: None,
         kind: Kind::OTHER,
-        unmet: 0,
-        dependants: Vec::new(),
         is_given: false,
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that wait for themselves, by way of others.
+//! Finds calls that depend on themselves, through others.
 
 use std::ops::Range;
 
@@ -6,9 +6,9 @@ use super::Scheduler;
 use crate::call::{CallId, Request};
 
 impl Scheduler {
-    /// The circles among new calls: who is on one waits for itself.
+    /// The cycles among new calls.
     pub(super) fn circles(&self, calls: Range<u32>) -> Vec<Vec<CallId>> {
-        // Only new calls can be on a circle: older ones could not name them.
+        // Only new calls can be on a cycle: older calls cannot depend on newer batches.
         let within = |id: &CallId| calls.contains(&id.0);
         let at = |id: CallId| usize::try_from(id.0.wrapping_sub(calls.start)).unwrap_or(usize::MAX);
         let mut unmet: Vec<usize> = Vec::new();
@@ -23,7 +23,7 @@ impl Scheduler {
             unmet.push(after.len());
         }
         while let Some(id) = free.pop() {
-            let dependants = self.calls.get(id).map_or(&[][..], |it| &it.dependants);
+            let dependants = self.calls.links(id).map_or(&[][..], |it| &it.dependants);
             for dependant in dependants.iter().copied() {
                 if let Some(left) = unmet.get_mut(at(dependant)) {
                     *left = left.saturating_sub(1);
@@ -33,7 +33,8 @@ impl Scheduler {
                 }
             }
         }
-        // What is left is on a circle or waits for one. Walking back always meets a circle.
+        // The remaining calls are on a cycle or depend on one. Following dependencies always
+        // reaches a cycle.
         let stuck = |id: CallId| unmet.get(at(id)).is_some_and(|left| *left > 0);
         let mut circles: Vec<Vec<CallId>> = Vec::new();
         let mut seen = vec![false; unmet.len()];

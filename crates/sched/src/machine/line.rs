@@ -1,8 +1,8 @@
-//! Who waits for whom because both touch the same.
+//! The line: which calls wait because they conflict with others.
 //!
-//! Calls come one after the other, in the order in which they were scheduled, and wait for those ahead
-//! that are in their way. Nobody ever waits for somebody behind, so there is no deadlock. A call that
-//! must be alone is a barrier: it waits for all ahead, and all behind wait for it.
+//! Calls enter the line in the order in which they were scheduled, and wait for conflicting calls
+//! ahead of them. No call waits for one behind it, so there is no deadlock. A call that must run
+//! alone is a barrier: it waits for all calls ahead, and all calls behind wait for it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,14 +11,14 @@ use crate::call::CallId;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct WaitingLine {
-    /// How many are in line, the barrier and those behind it not counted.
+    /// The number of calls in line, without the barrier and the calls behind it.
     ahead: u32,
     barrier: Option<CallId>,
-    /// Who came after the barrier.
+    /// The calls that came after the barrier.
     behind: VecDeque<(CallId, Access)>,
-    /// Those in line that touch something, and who waits for each.
+    /// The calls in line that read or write something, and the calls that wait for each.
     places: BTreeMap<CallId, Place>,
-    /// For how many ahead a call still waits.
+    /// For how many calls ahead a call still waits.
     waits: BTreeMap<CallId, u32>,
 }
 
@@ -29,7 +29,7 @@ struct Place {
 }
 
 impl WaitingLine {
-    /// A call gets in line. Says who may go on: this one, or nobody.
+    /// Enters a call. Returns it if it need not wait.
     pub(super) fn enter(&mut self, id: CallId, access: Access) -> Option<CallId> {
         if self.barrier.is_some() {
             self.behind.push_back((id, access));
@@ -58,7 +58,7 @@ impl WaitingLine {
         None
     }
 
-    /// A call leaves the line, wherever it stood. Says who may go on now.
+    /// Removes a call from the line. Returns the calls that need not wait any more.
     pub(super) fn leave(&mut self, id: CallId) -> Vec<CallId> {
         let mut on = Vec::new();
         if self.barrier == Some(id) {
@@ -74,7 +74,7 @@ impl WaitingLine {
             self.behind.remove(at);
             return on;
         }
-        // One that touches nothing has no place, and nobody waits for it.
+        // A call without accesses has no entry, and nobody waits for it.
         if let Some(place) = self.places.remove(&id) {
             self.waits.remove(&id);
             for held in place.holds {
@@ -94,7 +94,7 @@ impl WaitingLine {
         on
     }
 
-    /// How many calls are in line.
+    /// The number of calls in line.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         let counted = usize::try_from(self.ahead).unwrap_or(usize::MAX);

@@ -1,5 +1,5 @@
-//! Who waits for room: of several calls that could run, the one with the higher priority, then the
-//! one that was scheduled first. Knows limits and nothing else.
+//! The queue of calls that wait for a free place: by priority, then in the order in which they were
+//! scheduled. Knows only limits.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,14 +10,14 @@ use crate::call::{CallId, Kind};
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     room: u32,
-    /// By kind; those without a limit of their own are [`Kind::OTHER`].
+    /// By kind; kinds without a limit are [`Kind::OTHER`].
     kinds: BTreeMap<Kind, Waiting>,
 }
 
 #[derive(Clone, Debug)]
 struct Waiting {
     room: u32,
-    /// The highest priority first, then the lowest number.
+    /// Ordered by descending priority, then by id.
     calls: BTreeSet<(Reverse<i32>, CallId)>,
 }
 
@@ -36,14 +36,14 @@ impl Queue {
         }
     }
 
-    /// A call waits no longer, if it did.
+    /// Removes a call, if it waits.
     pub(super) fn remove(&mut self, id: CallId, kind: Kind, priority: i32) {
         if let Some(waiting) = self.of(kind) {
             waiting.calls.remove(&(Reverse(priority), id));
         }
     }
 
-    /// The next call that there is room for. It counts as running until [`Queue::ended`].
+    /// The next call for which there is a free place. It counts as running until [`Queue::ended`].
     pub(super) fn pop(&mut self) -> Option<CallId> {
         if self.room == 0 {
             return None;
@@ -56,7 +56,7 @@ impl Queue {
         Some(id)
     }
 
-    /// A call of that kind runs no more.
+    /// Frees the place of a call of that kind.
     pub(super) fn ended(&mut self, kind: Kind) {
         self.room = self.room.saturating_add(1);
         if let Some(waiting) = self.of(kind) {
@@ -64,7 +64,7 @@ impl Queue {
         }
     }
 
-    /// How many calls wait.
+    /// The number of waiting calls.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.kinds.values().map(|it| it.calls.len()).sum()

@@ -1,7 +1,7 @@
-//! Every order in which things can happen to small batches, and whether what must hold holds.
+//! Explores every order of events for small batches, and checks the invariants in each state.
 //!
-//! The world here is whoever drives the machine: it has a pile of things to do, and at each point any
-//! of them may come to an end, in any way, or everything may be cancelled.
+//! `World` plays the driver: it has a set of pending tasks, and at each point any of them may end
+//! in any way, or everything may be cancelled.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::call::{
 };
 use crate::policy::{Decision, Policy, Rule, Subject};
 
-/// What the driver has to do.
+/// A pending task of the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Task {
     Validate(CallId, ArgumentsVersion),
@@ -26,7 +26,7 @@ pub(super) enum Task {
     Wake(WakeToken),
 }
 
-/// A call as the search makes it.
+/// A call of a test batch.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) access: Access,
@@ -75,7 +75,7 @@ impl World {
         world
     }
 
-    /// Tells the machine something, does what it says, and looks whether all is well.
+    /// Sends an input to the machine, performs the effects, and checks the invariants.
     pub(super) fn tell(&mut self, input: Input) {
         let mut effects = Vec::new();
         self.machine.handle(Timestamp::UNIX_EPOCH, input, &mut effects);
@@ -114,7 +114,7 @@ impl World {
     fn check_dependencies(&self, id: CallId) {
         for other in &self.machine.call(id).unwrap().request.after {
             let state = &self.machine.call(*other).unwrap().state;
-            let well = matches!(state, State::Done(Outcome::Success(_)));
+            let well = state.outcome().is_some_and(Outcome::is_success);
             assert!(well, "{id} runs before {other}, which is {state:?}");
         }
     }
@@ -149,7 +149,7 @@ impl World {
         &self.plans[id.0 as usize]
     }
 
-    /// Nothing is left to do: then every call has ended.
+    /// When no task is pending, every call must have ended.
     pub(super) fn check_end(&self) {
         for call in self.machine.calls() {
             assert!(call.state.outcome().is_some(), "{} is stuck: {:?}", call.id, call.state);
@@ -185,7 +185,7 @@ impl World {
         }
     }
 
-    /// What tells two worlds apart.
+    /// Identifies a state of the world.
     fn key(&self, cancelled: bool) -> String {
         let states: Vec<&State> = self.machine.calls().map(|call| &call.state).collect();
         let Scheduler { coming, validating, line, .. } = &self.machine;
@@ -193,7 +193,7 @@ impl World {
     }
 }
 
-/// Goes every way there is; gives the number of different worlds that were met.
+/// Explores all orders; returns the number of different states.
 fn explore(plans: &[Plan], limits: &Limits) -> usize {
     let mut seen = BTreeSet::new();
     let mut open = vec![(World::new(plans.to_vec(), limits.clone()), false)];
@@ -222,7 +222,7 @@ fn explore(plans: &[Plan], limits: &Limits) -> usize {
     seen.len()
 }
 
-/// Three kinds of calls: one that reads, one that writes what it reads, one that must be alone.
+/// Three accesses: one that reads, one that writes the same, one that must run alone.
 fn accesses() -> [Access; 3] {
     [Access::reads(["a"]), Access::writes(["a"]), Access::exclusive()]
 }
@@ -243,7 +243,7 @@ fn three_calls_of_any_kinds_in_any_order_keep_all_promises() {
         for after in 0..8_u32 {
             let mut plans: Vec<Plan> =
                 (0..3_u32).map(|n| plan(&accesses()[kinds / 3_usize.pow(n) % 3], 0)).collect();
-            // The second may wait for the first, the third for either.
+            // The second call may depend on the first, the third on either.
             for (bit, (who, whom)) in [(1, 0), (2, 0), (2, 1)].into_iter().enumerate() {
                 if after & (1 << bit) != 0 {
                     plans[who].after.push(whom);
@@ -252,7 +252,7 @@ fn three_calls_of_any_kinds_in_any_order_keep_all_promises() {
             worlds += explore(&plans, &limits(2));
         }
     }
-    // Otherwise something has cut the search short.
+    // Fewer states would mean that the search was cut short.
     assert!(worlds > 10_000, "{worlds} worlds");
 }
 
@@ -263,18 +263,18 @@ fn four_calls_with_questions_and_second_attempts_keep_all_promises() {
     let again = |plan: Plan| Plan { retries: 1, ..plan };
     let after = |plan: Plan, calls: &[u32]| Plan { after: calls.to_vec(), ..plan };
     let cases = [
-        // Two writers, of which one asks, between readers.
+        // Two writers, one of which asks, between readers.
         vec![plan(&read, 0), asks(plan(&write, 1)), plan(&write, 1), plan(&read, 0)],
-        // A diamond whose tip must be alone.
+        // A diamond whose last call must run alone.
         vec![
             plan(&write, 0),
             after(plan(&read, 1), &[0]),
             after(plan(&read, 1), &[0]),
             after(plan(&alone, 0), &[1, 2]),
         ],
-        // One that is tried again keeps its place before the next writer.
+        // A call that is retried keeps its place before the next writer.
         vec![again(plan(&write, 0)), plan(&write, 0), plan(&alone, 1)],
-        // An earlier call that waits for a later one which is in its way.
+        // A call that depends on a later one that conflicts with it.
         vec![after(plan(&write, 0), &[2]), plan(&alone, 0), asks(plan(&write, 0))],
     ];
     for plans in cases {
@@ -305,7 +305,8 @@ fn any_plan(count: u32) -> impl Strategy<Value = Plan> {
 }
 
 proptest! {
-    /// Larger batches, circles included, one way through each; some of what happened is told twice.
+    /// Random larger batches, also with cycles, with one random order each; some inputs are
+    /// repeated.
     #[test]
     fn whatever_happens_to_a_batch_it_ends_and_keeps_all_promises(
         plans in prop::collection::vec(any_plan(12), 12),
@@ -329,7 +330,7 @@ proptest! {
             }
             world.tell(input);
         }
-        // What is left comes to an end without further surprises.
+        // The remaining tasks end normally.
         for _ in 0..1_000 {
             let Some(task) = world.tasks.pop() else { break };
             let input = world.ways(&task).remove(0);

@@ -1,4 +1,4 @@
-//! The machine as its driver sees it: facts told, and what is to be done.
+//! Tests of the machine as its driver sees it: inputs and effects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use crate::call::{
 };
 use crate::policy::{Decision, Policy, Rule, Subject};
 
-/// A driver that a test is: it tells facts and reads what is to be done.
+/// A driver for tests: sends inputs and returns the effects.
 struct Desk {
     machine: Scheduler,
     now: Timestamp,
@@ -31,7 +31,7 @@ impl Desk {
         Self::new(Limits { all, of_kind: BTreeMap::new() })
     }
 
-    /// What is to be done, records left out.
+    /// Sends an input; returns the effects without records.
     fn tell(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.machine.handle(self.now, input, &mut effects);
@@ -94,7 +94,7 @@ fn ask(call: u32, question: u32) -> Effect {
     Effect::Ask(CallId(call), nth(question))
 }
 
-/// The n-th question, counted from 0.
+/// The n-th question, from 0.
 fn nth(question: u32) -> QuestionId {
     QuestionId(Options::default().ids.nth(question + 1))
 }
@@ -132,7 +132,7 @@ fn a_kind_at_its_limit_does_not_hold_others_up() {
 fn writers_of_one_thing_go_in_the_order_in_which_they_were_scheduled() {
     let mut desk = Desk::with_room(9);
     desk.schedule(vec![free(), free(), free()]);
-    // The first is looked at last, and still goes first.
+    // The first call is validated last, and still runs first.
     assert_eq!(desk.valid(1, Access::writes(["src"])), []);
     assert_eq!(desk.valid(2, Access::writes(["docs"])), []);
     assert_eq!(desk.valid(0, Access::writes(["src/a"])), [run(0), run(2)]);
@@ -162,7 +162,7 @@ fn a_call_whose_dependency_fails_says_which() {
         |call| Outcome::Cancelled { reason: CancelReason::Dependency(CallId(call)), output: None };
     assert_eq!(*desk.outcome(1), waited_for(0));
     assert_eq!(*desk.outcome(2), waited_for(1));
-    // One that comes later hears it too.
+    // A call that is scheduled later gets the same outcome.
     desk.schedule(vec![after(2)]);
     assert_eq!(*desk.outcome(3), waited_for(2));
 }
@@ -179,10 +179,10 @@ fn calls_that_wait_for_themselves_or_for_nobody_are_errors_of_their_own() {
         error.to_string()
     };
     insta::assert_snapshot!((0..4).map(error).collect::<Vec<_>>().join("\n"), @r"
-    it waits for itself: call 0 → call 1
-    it waits for itself: call 0 → call 1
-    it waits for itself: call 2
-    it waits for call 99, which does not exist
+    it depends on itself: call 0 → call 1
+    it depends on itself: call 0 → call 1
+    it depends on itself: call 2
+    it depends on call 99, which does not exist
     ");
 }
 
@@ -204,11 +204,11 @@ fn a_question_is_asked_when_the_turn_comes_and_its_answer_starts_the_call() {
     let mut desk = Desk::with_room(9);
     desk.schedule(vec![free(), careful()]);
     assert_eq!(desk.valid(0, Access::writes(["a"])), [run(0)]);
-    // What it would show may depend on what is written before.
+    // The preview may depend on what is written before.
     assert_eq!(desk.valid(1, Access::writes(["a"])), []);
     assert_eq!(desk.well(0), [ask(1, 0)]);
     assert_eq!(desk.answer(0, Answer::Once), [run(1)]);
-    // Somebody else was slower.
+    // A second answer comes too late.
     assert_eq!(desk.answer(0, Answer::Refuse(None)), []);
 }
 
@@ -223,7 +223,7 @@ fn always_settles_what_else_is_waiting_and_fits() {
     let careful = Permit { tool: Some("careful".into()), ..Permit::default() };
     let always = Answer::Session(vec![careful]);
     assert_eq!(desk.answer(0, always), [run(0), run(2)]);
-    // Nor is it asked about again.
+    // The rule holds for later calls.
     assert_eq!(desk.valid(3, Access::none()), [run(3)]);
     let refused = desk.answer(1, Answer::Refuse(Some("no".into())));
     assert_eq!(refused, []);
@@ -237,7 +237,7 @@ fn what_is_modified_is_looked_at_again_and_an_older_look_does_not_count() {
     desk.schedule(vec![careful(), free()]);
     desk.valid(0, Access::writes(["a"]));
     assert_eq!(desk.valid(1, Access::writes(["a"])), []);
-    // It gives up its place: nobody knows yet what it touches now.
+    // The call leaves the line: what it writes now is not known yet.
     let arguments = json!({"path": "b"});
     let effects = desk.answer(0, Answer::Modify(arguments.clone()));
     assert_eq!(effects, [Effect::Validate(CallId(0), ArgumentsVersion(1)), run(1)]);
@@ -247,7 +247,7 @@ fn what_is_modified_is_looked_at_again_and_an_older_look_does_not_count() {
     let checked = Checked { access: Access::writes(["b"]), subject, kind: Kind::OTHER };
     let validated =
         Input::Validated { call: CallId(0), version: ArgumentsVersion(1), found: Ok(checked) };
-    // A person wrote it, so nobody is asked again.
+    // A person wrote the arguments, so there is no second question.
     assert_eq!(desk.tell(validated), [run(0)]);
 }
 
@@ -270,7 +270,7 @@ fn a_refusal_without_a_reason_ends_what_has_not_begun_and_one_with_a_reason_does
         for (call, is_ended) in &expected[1..] {
             let state = desk.machine.call(CallId(*call)).unwrap().state.clone();
             let beside = CancelReason::Beside(CallId(1));
-            let is_beside = matches!(&state, State::Done(Outcome::Cancelled { reason, .. }) if *reason == beside);
+            let is_beside = matches!(state.outcome(), Some(Outcome::Cancelled { reason, .. }) if *reason == beside);
             assert_eq!(is_beside, *is_ended, "{answer:?}: {call} is {state:?}");
         }
     }
@@ -301,7 +301,7 @@ fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
     assert_eq!(desk.valid(0, Access::none()), [DONE]);
     let Outcome::Error(error) = desk.outcome(0) else { panic!("{:?}", desk.outcome(0)) };
     insta::assert_snapshot!(error, @r#"
-    nobody is there to be asked; no rule allows it. To allow it, add to your config.toml:
+    nobody can be asked; no rule allows it. To allow it, add to your config.toml:
 
     [[policy]]
     decision = "allow"
@@ -333,7 +333,7 @@ fn a_call_that_failed_is_tried_again_after_a_while_and_keeps_its_place() {
     let at = Timestamp::from_millisecond(50).unwrap();
     assert_eq!(desk.badly(0, 1), [Effect::Wake { at, token }]);
     assert_eq!(desk.tell(Input::Woke(token)), [Effect::Run(CallId(0), Attempt(2))]);
-    // The alarm is told twice, and the first attempt has a late word: neither counts.
+    // A repeated timer and a late end of the first attempt are ignored.
     assert_eq!(desk.tell(Input::Woke(token)), []);
     assert_eq!(desk.well(0), []);
     assert_eq!(desk.badly(0, 2), [run(1)]);
@@ -405,7 +405,7 @@ fn after_a_vital_call_failed_nothing_new_begins() {
     for call in 0..4 {
         desk.valid(call, Access::none());
     }
-    // The second runs already and goes on; the third was next.
+    // The second call already runs and goes on; the third has not started.
     assert_eq!(desk.badly(0, 1), []);
     assert_eq!(
         *desk.outcome(2),

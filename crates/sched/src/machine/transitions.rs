@@ -1,13 +1,14 @@
-//! Moving calls, and what follows from it for others.
+//! Applies steps to calls, and their consequences for other calls.
 
 use punchlist_model::Timestamp;
 
+use super::calls::Entry;
 use super::{Alarm, Effect, Scheduler, WakeToken, later};
 use crate::call::{
     CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, StopReason,
 };
 
-/// What need be known of the state that a call leaves.
+/// What the machine needs to know about the previous state.
 #[derive(Clone, Copy)]
 enum Before {
     Validating,
@@ -28,9 +29,9 @@ impl Before {
 }
 
 impl Scheduler {
-    /// Moves a call and whatever ends because of it.
+    /// Applies a step to a call, and to all calls that end because of it.
     pub(super) fn step(&mut self, id: CallId, step: Step, effects: &mut Vec<Effect>) {
-        // A chain of dependants may be long, so they are not called one within the other.
+        // A stack instead of recursion: a chain of dependants may be long.
         let mut steps = Vec::new();
         self.step_one(id, step, &mut steps, effects);
         while let Some((id, step)) = steps.pop() {
@@ -38,7 +39,7 @@ impl Scheduler {
         }
     }
 
-    /// Moves one call, and says in `steps` who moves because of it.
+    /// Applies a step to one call, and adds the steps that follow from it to `steps`.
     fn step_one(
         &mut self,
         id: CallId,
@@ -69,7 +70,7 @@ impl Scheduler {
             Before::AwaitingApproval(question) => drop(self.questions.remove(&question)),
             Before::Scheduled | Before::Executing { .. } => {}
         }
-        // Why it is stopped may change; that it is, need be said once.
+        // The reason for stopping may change, but the attempt is killed only once.
         if let (Some(attempt), Before::Executing { stopping: false }) = (stopped, before) {
             effects.push(Effect::Kill(id, attempt));
         }
@@ -81,7 +82,7 @@ impl Scheduler {
         }
     }
 
-    /// After a vital call has failed nothing begins that has not begun.
+    /// After a vital call has failed, no further call starts.
     fn halt(&self, id: CallId, steps: &mut Vec<(CallId, Step)>) {
         if !self.request(id).is_some_and(|it| it.vital) {
             return;
@@ -102,7 +103,7 @@ impl Scheduler {
         }
     }
 
-    /// What follows from a call's end.
+    /// Handles the end of a call.
     fn end(
         &mut self,
         id: CallId,
@@ -117,8 +118,9 @@ impl Scheduler {
         let Some(entry) = self.calls.get_mut(id) else { return };
         entry.checked = None;
         self.queue.remove(id, entry.kind, entry.call.request.priority);
-        // The last one is pushed first, and the last step is taken first.
-        for dependant in std::mem::take(&mut entry.dependants).into_iter().rev() {
+        let dependants = self.calls.links_mut(id).map(|it| std::mem::take(&mut it.dependants));
+        // In reverse, because the last step is taken first.
+        for dependant in dependants.into_iter().flatten().rev() {
             if well {
                 self.met(dependant);
             } else {
@@ -129,34 +131,36 @@ impl Scheduler {
         effects.extend(self.calls.ended(id).map(Effect::BatchDone));
     }
 
-    /// Whether a call that was in this state had got in line.
+    /// Whether a call that was in this state was in the line.
     fn was_in_line(&self, id: CallId, before: Before) -> bool {
         match before {
             Before::Validating => false,
             Before::AwaitingApproval(_) | Before::Executing { .. } => true,
-            Before::Scheduled => self.calls.get(id).is_some_and(|it| it.unmet == 0),
+            Before::Scheduled => self.calls.links(id).is_some_and(|it| it.unmet == 0),
         }
     }
 
-    /// One that a call waited for has succeeded.
+    /// Counts a dependency that has succeeded.
     fn met(&mut self, id: CallId) {
-        if let Some(entry) = self.calls.get_mut(id) {
-            entry.unmet = entry.unmet.saturating_sub(1);
+        if let Some(links) = self.calls.links_mut(id) {
+            links.unmet = links.unmet.saturating_sub(1);
         }
         self.come(id);
     }
 
-    /// A call may have become one that waits for its place in line only.
+    /// Notes a call that now waits only for entering the line.
     pub(super) fn come(&mut self, id: CallId) {
-        if self.calls.get(id).is_some_and(|it| it.unmet == 0 && it.is_scheduled()) {
+        if self.calls.links(id).is_some_and(|it| it.unmet == 0)
+            && self.calls.get(id).is_some_and(Entry::is_scheduled)
+        {
             self.coming.insert(id);
         }
     }
 
-    /// Lets calls get in line, in their order.
+    /// Lets calls enter the line, in order.
     pub(super) fn get_in_line(&mut self, effects: &mut Vec<Effect>) {
         while let Some(id) = self.coming.first().copied() {
-            // One that was scheduled before may be in the way; nobody knows yet.
+            // An earlier call may conflict; that is known only after its validation.
             if self.validating.first().is_some_and(|earlier| *earlier < id) {
                 return;
             }
@@ -169,20 +173,20 @@ impl Scheduler {
         }
     }
 
-    /// A call leaves the line, and others move up.
+    /// Removes a call from the line, so that others may proceed.
     pub(super) fn leave(&mut self, id: CallId, effects: &mut Vec<Effect>) {
         for next in self.line.leave(id) {
             self.turn_came(next, effects);
         }
     }
 
-    /// Nobody ahead is in the way any more.
+    /// Handles a call for which no conflicting call is ahead any more.
     fn turn_came(&mut self, id: CallId, effects: &mut Vec<Effect>) {
         let Some(Live::Scheduled { allowed, .. }) = self.live(id) else { return };
         if *allowed {
             self.make_ready(id);
         } else if self.is_allowed(id) {
-            // An answer to another question allowed it meanwhile.
+            // A rule from another answer has allowed it meanwhile.
             self.allow(id, effects);
         } else {
             self.next_question = self.next_question.saturating_add(1);
@@ -198,7 +202,7 @@ impl Scheduler {
         self.make_ready(id);
     }
 
-    /// A call may run as soon as there is room.
+    /// Puts a call into the queue.
     pub(super) fn make_ready(&mut self, id: CallId) {
         if let Some(entry) = self.calls.get_mut(id) {
             entry.checked = None;
@@ -206,7 +210,7 @@ impl Scheduler {
         }
     }
 
-    /// Starts what there is room for.
+    /// Starts calls while there are free places.
     pub(super) fn start(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         while let Some(id) = self.queue.pop() {
             let Some(entry) = self.calls.get(id) else { continue };
@@ -226,7 +230,7 @@ impl Scheduler {
     }
 }
 
-/// That nobody could be asked is no failure of a call.
+/// Whether an outcome counts as a failure. That nobody could be asked does not.
 fn is_failure(outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Error(CallError::NobodyToAsk(_))

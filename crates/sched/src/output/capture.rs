@@ -1,9 +1,8 @@
 //! Keeps the beginning and the end of an output in memory, and the whole in a file.
 //!
-//! The file is written from the thread that reads the output, piece by piece into the system's memory,
-//! from the first byte on: so what was said is there even if this process is killed. It is removed again
-//! if the output turns out to be short. If it cannot be written, an output that is cut says so, and the
-//! call goes on.
+//! The thread that reads the output writes the file piece by piece, from the first byte on, without
+//! syncing: it survives if this process is killed. The file is removed if the output turns out to
+//! be short. If the file cannot be written, a cut output says so, and the call goes on.
 
 use std::collections::VecDeque;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -19,37 +18,37 @@ use super::files::Files;
 use super::lines::whole_characters;
 use crate::call::{CallId, Output};
 
-/// An output that comes in pieces.
+/// An output that arrives in pieces.
 #[derive(Debug)]
 pub struct Capture {
     most: usize,
     most_whole: u64,
     path: Option<PathBuf>,
-    /// Everything so far, or its beginning once it was cut.
+    /// Everything so far, or the beginning once the output is cut.
     head: Vec<u8>,
-    /// The end, once it was cut.
+    /// The end, once the output is cut.
     tail: VecDeque<u8>,
     total: u64,
-    /// More came than is kept in memory.
+    /// Whether more has arrived than is kept in memory.
     is_cut: bool,
     whole: Whole,
-    /// The call that it is of, and who removes its file once the call's end is recorded.
+    /// The call of this output, and the list of files to remove when its end is recorded.
     files: Option<(CallId, Arc<Files>)>,
 }
 
 #[derive(Debug)]
 enum Whole {
-    /// Nothing has come yet.
+    /// Nothing has arrived yet.
     NotOpened,
-    /// It is written here; so many bytes so far.
+    /// The open file, and its size so far.
     Written(File, u64),
-    /// It is not, and this is why.
+    /// The file could not be written, with the reason.
     Missing(String),
 }
 
 impl Capture {
-    /// An output of which nothing has come yet. It goes to a file of that name in the options'
-    /// directory, which stays only if the output must be cut; what was there before is written over.
+    /// A new output. It is written to a file of that name in the options' directory, which stays
+    /// only if the output is cut. An existing file is overwritten.
     pub fn new(options: &Options, name: &str) -> Self {
         Self {
             most: options.most,
@@ -64,12 +63,12 @@ impl Capture {
         }
     }
 
-    /// The same for a call: its file stays until the call's end is recorded.
+    /// The same for a call: the file stays until the call's end is recorded.
     pub(crate) fn of(call: CallId, files: Arc<Files>, options: &Options, name: &str) -> Self {
         Self { files: Some((call, files)), ..Self::new(options, name) }
     }
 
-    /// Takes the next bytes.
+    /// Adds bytes.
     pub fn take(&mut self, bytes: &[u8]) {
         self.total = self.total.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         if matches!(self.whole, Whole::NotOpened) && !bytes.is_empty() {
@@ -87,7 +86,7 @@ impl Capture {
             self.head = head.to_owned();
             self.keep_end(tail);
         }
-        // What came so far may be shorter than the beginning that is kept.
+        // The output so far may be shorter than the beginning that is kept.
         let room = (self.most / 2).saturating_sub(self.head.len());
         let (head, tail) =
             bytes.split_at(if self.tail.is_empty() { room.min(bytes.len()) } else { 0 });
@@ -95,7 +94,7 @@ impl Capture {
         self.keep_end(tail);
     }
 
-    /// What the caller is shown, and where the whole is.
+    /// Ends the output. Returns the kept text and the path of the whole.
     pub fn finish(self) -> Output {
         let path = match &self.whole {
             Whole::Written(..) => self.path,
@@ -105,7 +104,7 @@ impl Capture {
             if self.files.is_none()
                 && let Some(path) = &path
             {
-                // What cannot be removed is left to whoever tidies up the directory.
+                // If the file cannot be removed, the cleanup of the directory removes it later.
                 drop(fs::remove_file(path));
             }
             return Output::text(text(&self.head));
@@ -167,7 +166,8 @@ impl Capture {
     }
 }
 
-/// The beginning and the end of an output of `total` bytes, and between them how much is left out.
+/// The beginning and the end of an output of `total` bytes, with a note of how much is left out
+/// between them.
 pub(super) fn cut(head: &[u8], tail: &[u8], total: u64, notes: &[String]) -> String {
     let (head, tail) = (up_to_a_line(head), from_a_line(tail));
     let kept = u64::try_from(head.len() + tail.len()).unwrap_or(u64::MAX);
@@ -181,7 +181,7 @@ pub(super) fn cut(head: &[u8], tail: &[u8], total: u64, notes: &[String]) -> Str
     )
 }
 
-/// Up to the last end of a line, if there is one.
+/// The bytes up to the last line break, if there is one.
 fn up_to_a_line(bytes: &[u8]) -> &[u8] {
     match bytes.iter().rposition(|it| *it == b'\n') {
         Some(end) => bytes.get(..=end).unwrap_or(bytes),
@@ -189,7 +189,8 @@ fn up_to_a_line(bytes: &[u8]) -> &[u8] {
     }
 }
 
-/// From the first beginning of a line, if there is one; else from the first whole character.
+/// The bytes from the beginning of the first whole line, if there is one, else from the first whole
+/// character.
 fn from_a_line(bytes: &[u8]) -> &[u8] {
     let line = bytes.iter().position(|it| *it == b'\n').map(|end| end + 1);
     let from = line
@@ -198,7 +199,7 @@ fn from_a_line(bytes: &[u8]) -> &[u8] {
     bytes.get(from.unwrap_or(0)..).unwrap_or(bytes)
 }
 
-/// Bytes as text. NUL is not text: no store takes it.
+/// Converts bytes to text without NUL, which stores do not accept.
 fn text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text.into_owned() }

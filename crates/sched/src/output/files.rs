@@ -1,9 +1,9 @@
-//! The files that hold what running calls say, so that it outlives the process that reads it.
+//! The files with the outputs of running calls, which survive a killed process.
 //!
-//! Every output is written to a file as it comes. A call that ends in good order says what it has, and
-//! its file is removed once that is recorded, unless the output was cut and refers to the file. A call
-//! whose process was killed, or whose tool was dropped, cannot say anything any more: then
-//! [`so_far`] reads its files.
+//! Every output is written to a file as it arrives. When a call ends normally, its outcome has the
+//! output, and the file is removed once the outcome is recorded, unless the output was cut and
+//! refers to the file. If the process was killed or the tool was dropped, [`so_far`] reads the
+//! files.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -17,7 +17,7 @@ use super::Options;
 use super::capture::{Capture, cut};
 use crate::call::{CallId, Output};
 
-/// The files of the calls that are under way.
+/// The files of the running calls.
 #[derive(Debug, Default)]
 pub(crate) struct Files(Mutex<BTreeMap<CallId, Vec<PathBuf>>>);
 
@@ -26,39 +26,39 @@ impl Files {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a call's output goes to this file.
+    /// Adds a file of a call.
     pub(crate) fn add(&self, call: CallId, path: &Path) {
         self.lock().entry(call).or_default().push(path.to_owned());
     }
 
-    /// The call's end is recorded: its files are removed, but for the one that the record refers to.
+    /// Removes the files of a call whose end is recorded, except the one that the record refers to.
     pub(crate) fn recorded(&self, call: CallId, output: Option<&Output>) {
         let Some(paths) = self.lock().remove(&call) else { return };
         let kept = output.and_then(|it| it.whole.as_deref()).map(Path::new);
         for path in paths.iter().filter(|it| Some(it.as_path()) != kept) {
-            // A file that cannot be removed is old one day, and whoever tidies up removes it then.
+            // If the file cannot be removed, the cleanup of the directory removes it later.
             drop(fs::remove_file(path));
         }
     }
 }
 
-/// The name of the file for a call's `nth` output, counted from 1, of an attempt.
+/// The file name for the `nth` output, from 1, of an attempt.
 pub(crate) fn name(call: CallId, attempt: Attempt, nth: u32) -> String {
     let attempt = if attempt.0 <= 1 { String::new() } else { format!("-{}", attempt.0) };
     let nth = if nth <= 1 { String::new() } else { format!(".{nth}") };
     format!("{}{attempt}{nth}.txt", call.0)
 }
 
-/// Whether a file of this name holds output of the call with this number.
+/// Whether a file of this name has output of this call.
 pub fn is_of(name: &str, call: u32) -> bool {
     let digits = name.split(['.', '-']).next().unwrap_or_default();
     name.ends_with(".txt") && digits.parse() == Ok(call)
 }
 
-/// What an attempt has said so far, as its files have it; nothing if it has said nothing.
+/// The output of an attempt so far, from its files; `None` if it printed nothing.
 ///
-/// For a call whose process was killed, or whose tool was dropped. The output refers to the first file
-/// as the whole.
+/// For a call whose process was killed, or whose tool was dropped. The output refers to the first
+/// file as the whole.
 pub fn so_far(options: &Options, call: CallId, attempt: Attempt) -> Option<Output> {
     let directory = options.directory.as_deref()?;
     let mut text = String::new();
@@ -75,9 +75,9 @@ pub fn so_far(options: &Options, call: CallId, attempt: Attempt) -> Option<Outpu
     (!text.is_empty()).then(|| Output { whole, ..Output::text(text) })
 }
 
-/// A file as an output: cut in the middle if it is too long.
+/// Reads a file as an output, cut in the middle if it is too long.
 fn read(path: &Path, options: &Options) -> io::Result<String> {
-    // What is no plain file was not written by us, and could keep us waiting.
+    // Something that is not a regular file was not written by us, and reading it could block.
     if !fs::symlink_metadata(path)?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }

@@ -1,4 +1,4 @@
-//! Cuts bytes into lines of bounded length.
+//! Splits bytes into lines with a maximum length.
 
 use super::{Line, Stream};
 
@@ -7,11 +7,11 @@ use super::{Line, Stream};
 pub(crate) struct Lines {
     stream: Stream,
     longest: usize,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an incomplete line.
     begun: Vec<u8>,
-    /// The line was longer than that.
+    /// Whether the line was too long and is cut.
     cut: bool,
-    /// The last line ended with a return, to which a line feed may belong.
+    /// Whether the last line ended with a carriage return, so that a line feed may follow.
     returned: bool,
 }
 
@@ -20,8 +20,8 @@ impl Lines {
         Self { stream, longest, begun: Vec::new(), cut: false, returned: false }
     }
 
-    /// Takes the next bytes and says which lines they end. A return ends a line too: that is how
-    /// programs draw progress.
+    /// Adds bytes, and passes on the lines that are complete. A carriage return ends a line too,
+    /// because programs use it to draw progress.
     pub(crate) fn take(&mut self, mut bytes: &[u8], say: &mut impl FnMut(Line)) {
         while let Some(first) = bytes.first() {
             if std::mem::take(&mut self.returned) && *first == b'\n' {
@@ -41,7 +41,7 @@ impl Lines {
         }
     }
 
-    /// Nothing more comes: what was begun is a line.
+    /// Passes on the incomplete line at the end of the stream.
     pub(crate) fn finish(&mut self, say: &mut impl FnMut(Line)) {
         if !self.begun.is_empty() {
             self.line(say);
@@ -59,15 +59,15 @@ impl Lines {
     }
 }
 
-/// The bytes without a character at their end that was cut.
+/// The bytes without an incomplete character at the end.
 pub(super) fn whole_characters(bytes: &[u8]) -> &[u8] {
-    // A character has at most four bytes, of which all but the first begin with the bits 10.
+    // A character has at most four bytes, and all but the first begin with the bits 10.
     let begins = bytes.iter().rev().take(4).position(|it| it & 0xC0 != 0x80);
     let Some(back) = begins else { return bytes };
     let at = bytes.len() - 1 - back;
     let (before, last) = bytes.split_at(at);
     match std::str::from_utf8(last) {
-        // Only if more was to come; other nonsense is shown as such.
+        // Only if the character is incomplete; other invalid bytes stay.
         Err(error) if error.error_len().is_none() => before,
         Ok(_) | Err(_) => bytes,
     }

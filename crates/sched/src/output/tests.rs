@@ -1,4 +1,4 @@
-//! Lines, and outputs that are too long.
+//! Tests of lines and of outputs that are too long.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use punchlist_model::Attempt;
 use super::{Capture, Lines, Options, Stream, is_of, name, so_far};
 use crate::call::{CallId, Output};
 
-/// The lines of pieces, with at most eight bytes each.
+/// Splits pieces into lines of at most eight bytes.
 fn lines(pieces: &[&[u8]]) -> Vec<String> {
     let (mut lines, mut said) = (Lines::new(Stream::Out, 8), Vec::new());
     let mut say = |line: super::Line| said.push(line.text);
@@ -40,7 +40,7 @@ fn bytes_that_are_no_text_are_shown_as_such() {
     assert_eq!(lines(&[b"\xBF\xBF\xBF\xBF\xBF\xBF\xBF\xBF\xBF\n"]).len(), 1);
 }
 
-/// What is kept of an output, by its pieces and the options.
+/// Captures these pieces with these options.
 fn keep(options: &Options, pieces: &[&[u8]]) -> Output {
     let mut capture = Capture::new(options, "whole.txt");
     pieces.iter().for_each(|piece| capture.take(piece));
@@ -73,7 +73,7 @@ fn a_longer_one_keeps_both_ends_and_the_whole_is_in_a_file_of_its_owner() {
     assert_eq!(fs::read_to_string(&path).unwrap(), "first\nsecond\nthird\nfourth\nfifth\n");
     let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
-    // A shorter one in the same place is all that is there.
+    // A shorter output overwrites the file.
     keep(&options, &[b"0123456789012345678901234"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), "0123456789012345678901234");
 }
@@ -82,7 +82,7 @@ fn a_longer_one_keeps_both_ends_and_the_whole_is_in_a_file_of_its_owner() {
 fn where_the_whole_cannot_be_kept_the_output_says_so() {
     let (mut options, dir) = small();
     let long: &[u8] = b"first\nsecond\nthird\nfourth\nfifth\n";
-    // Somebody's link is not followed.
+    // A symbolic link is not followed.
     let path = dir.path().join("output/run/whole.txt");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::os::unix::fs::symlink(dir.path().join("elsewhere"), &path).unwrap();
@@ -141,7 +141,7 @@ fn what_a_killed_call_had_said_is_read_from_its_files() {
     let (options, _dir) = small();
     let (call, attempt) = (CallId(3), Attempt(2));
     assert_eq!(so_far(&options, call, attempt), None);
-    // Dropped, as they are when nobody lets a call finish.
+    // Dropped without `finish`, like the captures of a call that is dropped.
     Capture::new(&options, &name(call, attempt, 1)).take(b"command");
     let file = options.directory.as_ref().unwrap().join("3-2.txt");
     let first = file.display().to_string();

@@ -1,12 +1,12 @@
-//! What an answer adds to the rules, and why a question is asked.
+//! The rules that an answer adds, and the reason of a question.
 
 use punchlist_model::call::{Answer, Permit, Reach};
 
 use super::{Commands, Decision, Policy, Rule, Subject};
 
 impl Policy {
-    /// The rules that an answer to a question about this tool adds. They are for the project unless the
-    /// person said everywhere, or only for this session.
+    /// The rules that an answer adds for this tool. They apply to the project, unless the person
+    /// chose everywhere or only this session.
     pub fn rules_of(&self, answer: &Answer, tool: &str) -> Vec<Rule> {
         let rules = |all: &[Permit]| all.iter().map(Rule::from).collect::<Vec<Rule>>();
         let here = |all: Vec<Rule>| {
@@ -18,7 +18,7 @@ impl Policy {
                 rules(all)
             }
             Answer::Always { rules: all, reach: Reach::Project } => here(rules(all)),
-            // As earlier versions offered it.
+            // The form that earlier versions stored.
             Answer::AlwaysTool => here(vec![Rule::tool(Decision::Allow, tool)]),
             Answer::AlwaysPrefix(words) => {
                 let words: Vec<&str> = words.iter().map(String::as_str).collect();
@@ -32,14 +32,14 @@ impl Policy {
         }
     }
 
-    /// Why a rule has a person asked, and where the rule is written.
+    /// Why a rule caused the question, and where the rule is written.
     pub fn why_asked(&self, rule: &Rule, subject: &Subject) -> String {
         let is_users = self.user.contains(rule) || !self.project.contains(rule);
         let file = if is_users { "your config.toml" } else { "the project's punchlist.toml" };
         let rule = rule.told();
-        // Where the commands cannot be told, the rule may be about one of them.
+        // The commands are unknown, so the rule may match one of them.
         match subject.commands {
-            Commands::Opaque => format!("it may be what a rule in {file} is about: {rule}"),
+            Commands::Opaque => format!("a rule in {file} may match it: {rule}"),
             Commands::None | Commands::All(_) => format!("a rule in {file} asks: {rule}"),
         }
     }

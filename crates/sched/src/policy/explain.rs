@@ -1,15 +1,15 @@
-//! Why a call is allowed, asked about or denied: by which rule, command by command.
+//! Explains why a call is allowed, asked about or denied: by which rule, command by command.
 
 use super::{Commands, Policy, Rule, Subject, Verdict, Words};
 
-/// What the rules say of a call, and why.
+/// The verdict about a call, with reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Explained {
-    /// What they say of the whole.
+    /// The verdict about the whole call.
     pub verdict: Verdict,
-    /// The rule that decides over the whole, if one does by itself.
+    /// The rule that alone decides about the whole call, if any.
     pub by: Option<Rule>,
-    /// What they say of each command, and of each that may be hidden in it.
+    /// The verdicts about each command, and each that may be hidden in it.
     pub parts: Vec<Part>,
 }
 
@@ -18,14 +18,14 @@ pub struct Explained {
 pub struct Part {
     /// The command.
     pub words: Words,
-    /// What the rules say of it alone.
+    /// The verdict about this command alone.
     pub verdict: Verdict,
-    /// The rule that says so, if one does.
+    /// The rule behind it, if any.
     pub by: Option<Rule>,
 }
 
 impl Policy {
-    /// What the rules say of a call, and why.
+    /// The verdict about a call, with reasons.
     pub fn explain(&self, subject: &Subject) -> Explained {
         let verdict = self.verdict(subject);
         let by = match &verdict {
@@ -33,12 +33,12 @@ impl Policy {
             Verdict::Ask(because) => because.as_deref().cloned(),
             Verdict::Deny(rule) => Some((**rule).clone()),
         };
-        let told: &[Words] = match &subject.commands {
+        let commands: &[Words] = match &subject.commands {
             Commands::All(all) => all,
             Commands::None | Commands::Opaque => &[],
         };
         let mut parts: Vec<Part> = Vec::new();
-        for words in told.iter().chain(&subject.hidden) {
+        for words in commands.iter().chain(&subject.hidden) {
             if parts.iter().all(|it| it.words != *words) {
                 parts.push(self.part(subject, words));
             }

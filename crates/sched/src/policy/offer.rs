@@ -1,14 +1,14 @@
-//! What *always* may mean: the rules that would let a call pass from now on.
+//! The meaning of *always*: the rules that would allow a call from now on.
 //!
-//! What is offered must be no more than what the person looks at. A command whose next words are a
-//! program, a text that is run or a target (`python3 -c`, `rm -rf`) is never offered: a rule about its
-//! beginning would allow any of them.
+//! A rule is offered only if it allows no more than what the person sees. For commands whose next
+//! word is a program, code or a target (`python3 -c`, `rm -rf`), no rule is offered, because a rule
+//! about their beginning would allow any of these.
 
 use punchlist_model::call::Permit;
 
 use super::{Commands, Decision, Policy, Rule, Subject, Verdict, Words};
 
-/// Programs that destroy, move, send or give away whatever they are given.
+/// Programs that delete, move, send or publish what they are given.
 const TARGETS: &[&str] = &[
     "chattr",
     "chgrp",
@@ -52,7 +52,7 @@ const TARGETS: &[&str] = &[
     "xh",
 ];
 
-/// Programs that run what they are given: a file is a program by its name, a text is anything.
+/// Programs that execute what they are given, a file or code.
 const INTERPRETERS: &[&str] = &[
     "ash",
     "bash",
@@ -105,13 +105,13 @@ const INTERPRETERS: &[&str] = &[
     "zsh",
 ];
 
-/// Programs whose first word is a text in a language that can run commands or write files.
+/// Programs whose first argument is code that can run commands or write files.
 const LANGUAGES: &[&str] = &[
     "awk", "bc", "dc", "ed", "emacs", "ex", "gawk", "gsed", "jq", "mawk", "nawk", "sed", "vi",
     "vim",
 ];
 
-/// Beginnings whose next words are a program or a target.
+/// Beginnings of commands after which a program or a target follows.
 const BEGINNINGS: &[&[&str]] = &[
     &["aws", "s3"],
     &["bundle", "exec"],
@@ -146,8 +146,8 @@ const BEGINNINGS: &[&[&str]] = &[
 ];
 
 impl Policy {
-    /// What "always" may mean for a call that is asked about. Each entry is a set of rules that together
-    /// would let it pass from now on, the narrowest first. None, if a person must be asked anyway.
+    /// The sets of rules that "always" may add for a call. Each set would allow the call from now
+    /// on; the narrowest comes first. Empty if a person must be asked anyway.
     pub fn offers(&self, subject: &Subject) -> Vec<Vec<Rule>> {
         let is_enough = |rules: &Vec<Rule>| {
             let mut with = self.clone();
@@ -156,7 +156,7 @@ impl Policy {
         };
         let mut sets: Vec<Vec<Rule>> = match &subject.commands {
             Commands::All(_) => self.prefixes(subject).into_iter().collect(),
-            // Only a rule about every command would do, which nobody means.
+            // Only a rule about every command would allow it, which is too much.
             Commands::Opaque => Vec::new(),
             Commands::None => about_the_call(subject),
         };
@@ -164,7 +164,7 @@ impl Policy {
         sets
     }
 
-    /// A rule for each command that no rule allows yet; none if one of them cannot be offered.
+    /// A rule for each command that no rule allows yet; `None` if one of them cannot be offered.
     fn prefixes(&self, subject: &Subject) -> Option<Vec<Rule>> {
         let mut rules: Vec<Rule> = Vec::new();
         for words in self.unallowed(subject) {
@@ -178,7 +178,7 @@ impl Policy {
         Some(rules)
     }
 
-    /// The commands of a call that no rule allows.
+    /// The commands of the call that no rule allows.
     fn unallowed(&self, subject: &Subject) -> Vec<Words> {
         let Commands::All(all) = &subject.commands else { return Vec::new() };
         let is_allowed = |words: &Words| {
@@ -189,10 +189,11 @@ impl Policy {
         all.iter().filter(|it| !is_allowed(it)).cloned().collect()
     }
 
-    /// The rules that would have to be added for a call to be allowed, if none stands against it.
+    /// The rules that would have to be added for a call to be allowed, if no rule stands against
+    /// it.
     pub fn lacking(&self, subject: &Subject) -> Vec<Rule> {
         let mut rules = self.lacking_anywhere(subject);
-        // Without its project such a rule would allow nothing.
+        // Without its project, such a rule would have no effect.
         for rule in rules.iter_mut().filter(|it| it.is_local()) {
             rule.project = self.place.clone();
         }
@@ -201,7 +202,7 @@ impl Policy {
 
     fn lacking_anywhere(&self, subject: &Subject) -> Vec<Rule> {
         if !matches!(subject.commands, Commands::All(_)) {
-            // Only a rule that names what may be secret allows it.
+            // Only a rule that names the secret argument allows it.
             return match subject.arguments.first().filter(|_| subject.is_secret) {
                 Some((name, text)) => {
                     vec![Rule::argument(Decision::Allow, &subject.tool, name, text)]
@@ -228,7 +229,8 @@ impl From<&Permit> for Rule {
     }
 }
 
-/// Rules about a call that executes nothing: its path or other argument, its tool, its server.
+/// Rules about a call without commands: about its path or another argument, its tool, or its
+/// server.
 fn about_the_call(subject: &Subject) -> Vec<Vec<Rule>> {
     let tool = Rule::tool(Decision::Allow, &subject.tool);
     let mut sets = Vec::new();
@@ -237,7 +239,7 @@ fn about_the_call(subject: &Subject) -> Vec<Vec<Rule>> {
         sets.push(vec![Rule::server(Decision::Allow, server)]);
         return sets;
     }
-    // A star in a path would stand for any text in a rule.
+    // A star in a path would be a wildcard in the rule.
     for (name, text) in subject.arguments.iter().filter(|it| !it.1.contains('*')) {
         sets.push(vec![Rule::argument(Decision::Allow, &subject.tool, name, text)]);
     }
@@ -249,7 +251,7 @@ fn about_the_call(subject: &Subject) -> Vec<Vec<Rule>> {
 fn offered(words: &Words) -> Option<Vec<String>> {
     let known = &words.known;
     if words.is_write() {
-        // Without a name it would be every file.
+        // Without a file name, the rule would cover every file.
         return (known.len() > 1).then(|| known.clone());
     }
     let first = known.first()?;
@@ -269,24 +271,25 @@ fn offered(words: &Words) -> Option<Vec<String>> {
     }
     let take = |count: usize| known.iter().take(count).cloned().collect::<Vec<String>>();
     match second {
-        // A module is a program by its name.
+        // After `-m`, the module is the program.
         Some("-m") if bare == "python" || bare == "pypy" => (known.len() > 2).then(|| take(3)),
         Some(script) if is(INTERPRETERS) => (!script.starts_with(['-', '+'])).then(|| take(2)),
         None if is(INTERPRETERS) => None,
-        // What a program is handed by a wrapper needs a rule of its own.
+        // The command that a wrapper runs needs a rule of its own.
         None => (!words.more || is_wrapper(name)).then(|| take(1)),
-        // Behind an option anything may come: only the whole of it is what was looked at.
+        // After an option anything may follow, so only the whole command is offered.
         Some(option) if option.starts_with(['-', '+']) => (!words.more).then(|| known.clone()),
         Some(_) => Some(take(2)),
     }
 }
 
-/// Programs of which only the name is told, because what they are handed is a command of its own.
+/// Programs that run another command. A rule names only the program; the other command is judged by
+/// itself.
 fn is_wrapper(name: &str) -> bool {
     ["nice", "nohup", "time", "timeout", "xargs"].contains(&name)
 }
 
-/// The rules that would allow a call, for whoever wants to write them down.
+/// The rules that would allow a call, for a hint.
 pub fn allowing(subject: &Subject) -> Vec<Rule> {
     match &subject.commands {
         Commands::All(commands) if !commands.is_empty() => commands

@@ -1,38 +1,38 @@
-//! One rule: what it is about, and how sure it is that a call is that.
+//! A policy rule, and whether it matches a call.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Commands, Decision, Subject, Words};
 
-/// A rule: what it fits, and what it says. What it does not name, it does not look at.
+/// A policy rule. Fields that are not set match everything.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What it says.
+    /// The decision.
     pub decision: Decision,
-    /// The tool; `*` stands for anything.
+    /// The tool; `*` is a wildcard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The server that the tool comes from.
+    /// The MCP server of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What a command begins with, word by word.
+    /// The first words of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
-    /// An argument by name, and a pattern with `*` for its text.
+    /// The name of an argument, and a pattern with `*` for its text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub argument: Option<(String, String)>,
-    /// The project that it is for, by its root. Without one it is for all. Whoever makes a [`super::Policy`]
-    /// leaves out the rules of other projects.
+    /// The root of the project that the rule is for; `None` for all projects. The caller of
+    /// [`super::Policy`] leaves out the rules of other projects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
-    /// Why, for the person who is asked and for the model whose call is denied.
+    /// The reason, for the person who is asked and for the model whose call is denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Rule {
-    /// A rule about everything, until it is told what it is about.
+    /// A rule that matches everything.
     pub fn new(decision: Decision) -> Self {
         Self {
             decision,
@@ -50,7 +50,7 @@ impl Rule {
         Self { tool: Some(tool.to_owned()), ..Self::new(decision) }
     }
 
-    /// A rule about commands of a tool that begin so.
+    /// A rule about commands of a tool that begin with these words.
     pub fn command(decision: Decision, tool: &str, words: &[&str]) -> Self {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
         Self { command: Some(words), ..Self::tool(decision, tool) }
@@ -61,19 +61,20 @@ impl Rule {
         Self { server: Some(server.to_owned()), ..Self::new(decision) }
     }
 
-    /// A rule about a tool's calls in which an argument is exactly this text.
+    /// A rule about calls of a tool in which an argument has exactly this text.
     pub fn argument(decision: Decision, tool: &str, name: &str, text: &str) -> Self {
         let argument = Some((name.to_owned(), text.to_owned()));
         Self { argument, ..Self::tool(decision, tool) }
     }
 
-    /// Whether it names a program by a path that means another file in each project: `./check.sh`.
+    /// Whether the rule names a program by a relative path, such as `./check.sh`, which is another
+    /// file in each project.
     pub fn is_local(&self) -> bool {
         let program = self.command.as_ref().and_then(|it| it.first());
         program.is_some_and(|it| is_relative_program(it))
     }
 
-    /// Whether it is about this call, its commands left aside.
+    /// Whether the rule matches this call, apart from its commands.
     pub(super) fn fits(&self, subject: &Subject) -> bool {
         let tool = self.tool.as_ref().is_none_or(|it| like(it, &subject.tool));
         let server = match (&self.server, &subject.server) {
@@ -87,7 +88,7 @@ impl Rule {
         tool && server && argument
     }
 
-    /// Whether it says something of a tool whatever is called with it.
+    /// Whether the rule matches every call of a tool.
     pub(super) fn is_about_all_of(&self, tool: &str, server: Option<&str>) -> bool {
         let subject = Subject {
             tool: tool.to_owned(),
@@ -97,14 +98,14 @@ impl Rule {
         self.command.is_none() && self.argument.is_none() && self.fits(&subject)
     }
 
-    /// Whether a command certainly begins as the rule says.
+    /// Whether a command certainly begins with the rule's words.
     pub(super) fn begins(&self, words: &Words) -> bool {
         self.command.as_ref().is_none_or(|prefix| {
             !prefix.is_empty() && words.known.get(..prefix.len()) == Some(prefix.as_slice())
         })
     }
 
-    /// Whether it holds for a command, if it is one that tightens.
+    /// How certainly a restricting rule matches a command.
     fn catches(&self, words: &Words) -> Catch {
         let Some(prefix) = &self.command else { return Catch::Surely };
         let Some((program, rest)) = prefix.split_first() else { return Catch::No };
@@ -122,7 +123,7 @@ impl Rule {
         }
     }
 
-    /// How sure it is that the rule, if it is one that tightens, is about what a call executes.
+    /// How certainly a restricting rule matches one of the call's commands.
     pub(super) fn catches_any(&self, subject: &Subject) -> Catch {
         if !self.is_about_commands() {
             return Catch::Surely;
@@ -135,30 +136,30 @@ impl Rule {
         }
     }
 
-    /// Whether it is about commands, which then must be known.
+    /// Whether the rule is about commands.
     pub(super) fn is_about_commands(&self) -> bool {
         self.command.is_some()
     }
 }
 
-/// How sure it is that a rule that tightens is about a call.
+/// How certainly a restricting rule matches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Catch {
-    /// It is not.
+    /// It does not match.
     No,
-    /// It may be, and only running it would show.
+    /// It may match; only execution would show.
     Perhaps,
-    /// It is.
+    /// It matches.
     Surely,
 }
 
-/// Whether a program is named by a path that counts from wherever the command runs.
+/// Whether a program is named by a path that is relative to the working directory.
 pub fn is_relative_program(program: &str) -> bool {
     program.contains('/') && !program.starts_with('/')
 }
 
-/// Whether a program is the one that a rule forbids: also by its path, and in any case, since some
-/// file systems tell no difference.
+/// Whether a program is the one that a rule denies: also by its path, and in any case, because some
+/// file systems ignore case.
 fn is_called(program: &str, called: &str) -> bool {
     let name = if program.contains('/') {
         plain(called)
@@ -168,7 +169,7 @@ fn is_called(program: &str, called: &str) -> bool {
     name.eq_ignore_ascii_case(&plain(program))
 }
 
-/// A path without steps that lead nowhere: `./a//b` and `a/./b` are `a/b`.
+/// A path without empty and `.` components: `./a//b` and `a/./b` become `a/b`.
 fn plain(path: &str) -> String {
     if !path.contains('/') {
         return path.to_owned();
@@ -178,7 +179,7 @@ fn plain(path: &str) -> String {
     format!("{begin}{}", steps.join("/"))
 }
 
-/// Whether a text fits a pattern in which `*` stands for any text.
+/// Whether a text matches a pattern in which `*` is a wildcard.
 pub fn like(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {

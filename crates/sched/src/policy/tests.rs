@@ -1,16 +1,16 @@
-//! What rules say of calls, and that no project frees anything.
+//! Tests: the verdicts of rules, and that a project's rules never allow anything.
 
 use proptest::prelude::*;
 
 use super::{Commands, Decision, Policy, Reader, Rule, Subject, Verdict, Words, allowing, like};
 
-/// A command; a last word `…` stands for words that cannot be told.
+/// A command; a last word `…` stands for unknown words.
 fn words(line: &str) -> Words {
     let known = line.split_whitespace().filter(|it| *it != "…").map(str::to_owned).collect();
     Words { known, more: line.contains('…') }
 }
 
-/// A shell call of commands that are divided by `;`.
+/// A shell call with commands separated by `;`.
 fn shell(line: &str) -> Subject {
     let commands = line.split(';').map(words).filter(|it| *it != Words::default()).collect();
     Subject { tool: "shell".to_owned(), commands: Commands::All(commands), ..Subject::default() }
@@ -52,13 +52,13 @@ fn what_a_call_may_do() {
     check(&shell("cargo test --workspace"), "allow");
     check(&shell("cargo"), "ask");
     check(&shell("cargo testing"), "ask");
-    // A chain passes only if every link does.
+    // A chain is allowed only if each of its commands is.
     check(&shell("cargo test; ls -l"), "allow");
     check(&shell("cargo test; curl x"), "ask");
     check(&shell("cargo test; rm -rf /"), "deny");
     check(&shell(""), "ask");
     check(&opaque(), "ask");
-    // A project tightens and never allows.
+    // A project's rules restrict and never allow.
     check(&shell("ls /etc"), "ask");
     check(&tool("deploy"), "ask");
     check(&Subject { harmless: true, ..tool("read") }, "allow");
@@ -86,7 +86,7 @@ fn the_rules_that_are_proposed_allow_the_call() {
     );
 }
 
-/// What "always" would mean: a set of rules a line.
+/// The sets of rules that "always" offers, one per line.
 fn offered(policy: &Policy, subject: &Subject) -> String {
     let line = |rules: Vec<Rule>| {
         let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
@@ -158,14 +158,14 @@ fn a_rule_that_tightens_holds_where_nobody_can_tell_that_it_does_not() {
     check("git reset …", "ask");
     check("git reset --soft …", "allow");
     check("…", "ask");
-    // A program is forbidden under its other names too, and allowed under the one that was given.
+    // A program is denied under its other names too, but allowed only under the given name.
     check("/bin/rm a", "deny");
     check("./rm a", "deny");
     check("RM a", "deny");
     check("GIT status", "ask");
     check("x", "allow");
     check("/opt/x", "deny");
-    // Writing into a file is a command of its own.
+    // A redirection into a file counts as a command.
     check("git status; > log.txt", "allow");
     check("git status; > other.txt", "ask");
     check("git status; > …", "ask");
@@ -383,7 +383,7 @@ fn rule() -> impl Strategy<Value = Rule> {
 }
 
 proptest! {
-    /// Whatever a project writes, a call is never freer for it.
+    /// Whatever rules a project has, no call is allowed because of them.
     #[test]
     fn a_project_only_tightens(
         user in prop::collection::vec(rule(), 0..5),
@@ -405,7 +405,7 @@ proptest! {
         prop_assert!(rank(&both) >= rank(&alone), "{alone:?}, {both:?}");
     }
 
-    /// What is offered was lacking, and lets the call pass.
+    /// Offered rules are new, and allow the call.
     #[test]
     fn whatever_is_offered_is_new_and_enough(
         user in prop::collection::vec(rule(), 0..5),
@@ -423,7 +423,7 @@ proptest! {
         }
     }
 
-    /// One command more never makes a chain freer.
+    /// A further command never makes a chain easier to allow.
     #[test]
     fn a_longer_chain_is_never_freer(
         user in prop::collection::vec(rule(), 0..5),

@@ -1,14 +1,14 @@
-//! Rules as they stand in a file, and the refusal that names the rule that is missing.
+//! Writes rules as TOML, and the refusal that names the missing rule.
 //!
-//! A rule may hold words that an agent chose. What is written here is read back as what it was, and
-//! nothing in it can move a cursor, turn a line round or end a string.
+//! A rule may contain words that an agent chose. The TOML must parse to the same rule, and must not
+//! contain characters that move the cursor, reverse the text direction or end a string.
 
 use std::fmt::{self, Write};
 
 use super::{Commands, Decision, Policy, Rule, Subject, Words};
 
 impl Decision {
-    /// The word in a file.
+    /// The decision's name in a file.
     pub fn name(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -19,7 +19,7 @@ impl Decision {
 }
 
 impl Rule {
-    /// Its keys and values in TOML.
+    /// The rule's keys and values in TOML.
     fn pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = vec![("decision", text(self.decision.name()))];
         pairs.extend(self.tool.as_ref().map(|it| ("tool", text(it))));
@@ -35,7 +35,7 @@ impl Rule {
         pairs
     }
 
-    /// The rule for whoever it stops: the reason first, where it has one.
+    /// The rule for the person or model that it stops: the reason first, if it has one.
     pub fn told(&self) -> String {
         match &self.reason {
             Some(reason) => {
@@ -46,7 +46,7 @@ impl Rule {
         }
     }
 
-    /// The table that it is in a policy file, with a line end.
+    /// The rule as a table of a policy file, with a line break.
     pub fn to_toml(&self) -> String {
         let lines: Vec<String> =
             self.pairs().into_iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
@@ -55,7 +55,7 @@ impl Rule {
 }
 
 impl fmt::Display for Rule {
-    /// On one line, as TOML.
+    /// The rule as TOML on one line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pairs: Vec<String> =
             self.pairs().into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
@@ -63,7 +63,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A string in TOML. What a terminal might obey, or show as something else, is written as an escape.
+/// A TOML string. Control and direction characters are escaped.
 fn text(value: &str) -> String {
     let mut out = String::with_capacity(value.len() + 2);
     out.push('"');
@@ -85,44 +85,42 @@ fn list(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// What stands before the rules that a person may add, in a refusal. Agents are not shown what follows.
+/// The text before the rules that a person may add, in a refusal. Agents do not see what follows.
 pub const TO_ALLOW: &str = ". To allow it, add to your config.toml:";
 
 /// Who reads why a call did not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reader {
-    /// A person, who may write rules: they are shown the one that is missing.
+    /// A person, who may add rules, and so sees the missing one.
     #[default]
     Person,
-    /// An agent or a model, which may not: it is told to ask its user.
+    /// An agent or a model, which may not, and so is told to ask its user.
     Agent,
 }
 
 impl Policy {
-    /// What to do about a call that a person would have to be asked about, where nobody is.
+    /// What to do about a call that needs a person's approval, where nobody can be asked.
     pub fn unasked(&self, subject: &Subject, because: Option<&Rule>, reader: Reader) -> String {
         let is_opaque = subject.commands == Commands::Opaque;
         if let Some(rule) = because {
             let rule = rule.told();
             return if is_opaque {
-                format!(
-                    "which commands it runs cannot be told, and this rule may be about one: {rule}"
-                )
+                format!("it is unknown which commands it runs, and this rule may match one: {rule}")
             } else {
-                format!("this rule is about it, or may be: {rule}")
+                format!("this rule matches it, or may match it: {rule}")
             };
         }
         if subject.always_asks {
-            return "a person must say yes to it, whatever the rules allow".to_owned();
+            return "a person must approve it, whatever the rules allow".to_owned();
         }
         let rules = self.lacking(subject);
         let is_write = |it: &Rule| {
             it.command.as_ref().is_some_and(|it| it.starts_with(&[Words::WRITE.to_owned()]))
         };
         let why = if is_opaque {
-            "which commands it runs cannot be told, so only a rule that allows all of them would do"
+            "it is unknown which commands it runs, so only a rule that allows all commands would allow it"
         } else if subject.is_secret {
-            "it may hold secrets, and no rule that names it allows it"
+            "it may contain secrets, and no rule that names it allows it"
         } else if rules.iter().all(is_write) {
             "it writes a file, which needs a rule of its own"
         } else {

@@ -1,9 +1,8 @@
-//! The guardian: starts processes for a driver, ends them at its word, and ends them all when the driver
-//! is gone.
+//! The guardian: starts and ends processes for a driver, and ends them all when the driver is gone.
 //!
-//! It is a process of its own with one thread, in a session of its own, so that what a terminal sends to
-//! a driver reaches neither it nor what it guards. It looks at no clock but the one for waiting, at no
-//! file but those of the system about processes, and never prints.
+//! It is a process with one thread in its own session, so that signals from the driver's terminal
+//! reach neither the guardian nor its processes. It reads no clock but the monotonic one, no file
+//! but those in `/proc`, and prints nothing.
 
 #[cfg(not(target_os = "linux"))]
 mod group;
@@ -39,34 +38,34 @@ use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode};
 use ward::{Next, Status, Ward};
 
-/// The variable by which a process is known to belong to a call, wherever it has gone.
+/// The environment variable that marks the processes of a call, wherever they are.
 const MARK: &str = "PUNCHLIST_CALL";
-/// How long everything has to end by itself when the driver is gone.
+/// The grace for all processes when the driver is gone.
 const LAST_GRACE: Duration = Duration::from_millis(500);
-/// How much of an order is read at once.
+/// How many bytes of orders are read at a time.
 const PIECE: usize = 64 * 1024;
-/// The most descriptors that come with one order.
+/// Maximum of descriptors that come with one order.
 const DESCRIPTORS: usize = 3;
 
-/// Set for a process that was started as a guardian, so that one that does not become one cannot start
-/// itself again and again.
+/// Set for a process that is started as a guardian. If the program does not become one, this
+/// variable keeps it from starting itself again and again.
 pub(super) const STARTED_AS_GUARDIAN: &str = "PUNCHLIST_GUARDIAN";
-/// The word that this program is a leash by.
+/// The argument that makes this program a leash.
 const LEASH: &str = "__punchlist-leash";
-/// How a leash ends that could not become its command, as shells do.
+/// The exit code of a leash that could not execute its command, as in shells.
 const NOT_STARTED: i32 = 127;
 
-/// Becomes a guardian, if the program was started as one, and never returns then. **The first line of
-/// `main`** of every program that starts processes with [`super::Processes::guarded`].
+/// Becomes a guardian if the program was started as one, and then never returns. **The first line
+/// of `main`** of every program that starts processes with [`super::Processes::guarded`].
 ///
-/// The process must have one thread only. As a guardian it leaves its session and takes no signal from a
-/// terminal, and ends when the driver that started it is gone.
+/// The process must have only one thread. The guardian leaves its session, ignores signals from a
+/// terminal, and ends when the driver is gone.
 #[expect(clippy::exit, reason = "nothing of the program that it is a copy of is to run")]
 pub fn enter_if_called() {
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|it| it == LEASH) {
         let why = super::leash::main(arguments);
-        // What cannot be said is said by the exit code.
+        // If stderr is closed, the exit code must do.
         drop(writeln!(io::stderr(), "error: {why}"));
         std::process::exit(NOT_STARTED);
     }
@@ -76,32 +75,32 @@ pub fn enter_if_called() {
     let stdin = rustix::stdio::stdin();
     let is_socket = rustix::fs::fstat(stdin)
         .is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Socket);
-    // Somebody set the variable by hand: whoever starts a process is told so.
+    // The variable was set by hand. Starting a process will report it.
     let Some(socket) = is_socket.then(|| stdin.try_clone_to_owned().ok()).flatten() else { return };
     let code = if main(socket, leash()).is_ok() { 0 } else { 1 };
     std::process::exit(code);
 }
 
-/// What to do about a program that was started as a guardian and is none.
+/// The error for a program that was started as a guardian and did not become one.
 pub(super) fn not_entered() -> String {
     format!(
-        "the program that was started for it did not become one; \
+        "the started program did not become a guardian; \
          `guardian::enter_if_called()` must be the first line of its `main`, and {STARTED_AS_GUARDIAN} must not be \
          set by hand"
     )
 }
 
-/// What commands are started with: this very program, also if its file was replaced meanwhile.
+/// The leash for commands: this program, even if its file was replaced meanwhile.
 fn leash() -> Option<Leash> {
     let program = Path::new("/proc/self/exe");
     let arguments = vec![LEASH.into()];
     program.exists().then(|| Leash { program: program.to_owned(), arguments })
 }
 
-/// Is a guardian for the driver at the other end of `socket`, until that closes. With a leash, commands
-/// end with it, whatever ends it.
+/// Serves the driver at the other end of `socket` until it closes. With a leash, commands end with
+/// the guardian, however it ends.
 fn main(socket: OwnedFd, leash: Option<Leash>) -> io::Result<()> {
-    // Refused only if it leads a group already, and then nothing that matters is lost.
+    // Fails only if the process already leads a group, which does no harm.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
@@ -111,7 +110,7 @@ fn main(socket: OwnedFd, leash: Option<Leash>) -> io::Result<()> {
 
 async fn guard(socket: StdStream, leash: Option<Leash>) -> io::Result<()> {
     let mut socket = Socket::new(socket)?;
-    // A handler, not "ignore", which what is started would inherit.
+    // A handler instead of "ignore", which the started processes would inherit.
     let mut ignored = Vec::new();
     for kind in [
         SignalKind::interrupt(),
@@ -138,7 +137,7 @@ async fn guard(socket: StdStream, leash: Option<Leash>) -> io::Result<()> {
         guardian.look_after(Instant::now());
         guardian.send(&mut socket);
     }
-    // The driver is gone: everything ends.
+    // The driver is gone: end everything.
     let end = Instant::now() + LAST_GRACE;
     guardian.stop_all(end);
     while guardian.look_after(Instant::now()) {
@@ -152,15 +151,15 @@ async fn guard(socket: StdStream, leash: Option<Leash>) -> io::Result<()> {
 }
 
 struct Guardian {
-    /// What commands are started with.
+    /// The leash that starts commands.
     leash: Option<Leash>,
     wards: BTreeMap<u64, Ward>,
-    /// Which ward a process leads.
+    /// The ward of each leader process.
     leaders: BTreeMap<i32, u64>,
     family: Family,
     grace: Duration,
     linger: Duration,
-    /// When something must be looked after although nothing happened.
+    /// When to look again, even if nothing happens.
     due: Option<Instant>,
     received: Vec<u8>,
     piece: Vec<u8>,
@@ -204,8 +203,7 @@ impl Guardian {
         }
     }
 
-    /// Takes orders until there are none. Whatever is wrong with them means that nobody is there who
-    /// could give any.
+    /// Reads orders until there are none. An invalid order means that the driver is gone.
     fn receive(&mut self, socket: &Socket) {
         loop {
             let piece = &mut self.piece;
@@ -257,9 +255,9 @@ impl Guardian {
         }
     }
 
-    /// Takes note of every process that has ended: of those that were started here, and of orphans.
+    /// Collects all processes that have ended, those that were started here and orphans.
     fn reap(&mut self) {
-        // An error says that there are no children.
+        // An error means that there are no children.
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             let Some(id) = self.leaders.remove(&pid.as_raw_pid()) else { continue };
             if let Some(ward) = self.wards.get_mut(&id) {
@@ -275,7 +273,7 @@ impl Guardian {
         }
     }
 
-    /// Does what is due for everyone who is ending. Says whether anyone is left.
+    /// Does what is due for each ward that is ending. Returns whether any ward is left.
     fn look_after(&mut self, now: Instant) -> bool {
         self.due = None;
         let ending: Vec<u64> =
@@ -304,7 +302,7 @@ impl Guardian {
     }
 }
 
-/// Receives some bytes, and the descriptors that come with them.
+/// Receives bytes, and the descriptors that come with them.
 fn receive(
     socket: &StdStream,
     piece: &mut [u8],
@@ -330,26 +328,26 @@ fn receive(
     Ok(received.bytes)
 }
 
-/// Starts a process, or says in words why not.
+/// Starts a process; an error says why not.
 fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Result<Pid, String> {
     let mut descriptors = descriptors.into_iter();
-    let mut next = || descriptors.next().ok_or_else(|| "its pipes did not come".to_owned());
+    let mut next = || descriptors.next().ok_or_else(|| "the order had no pipes".to_owned());
     let stdin = if spawn.has_stdin { Some(next()?) } else { None };
     let stdout = next()?;
     let stderr = if spawn.is_apart {
         next()?
     } else {
-        stdout.try_clone().map_err(|why| format!("no pipe for its output: {why}"))?
+        stdout.try_clone().map_err(|why| format!("cannot create a pipe for the output: {why}"))?
     };
-    // One thread, so where it works is where this process works. That way the system can start it
-    // without copying this process first.
+    // The guardian has one thread, so it can change its own directory instead of the child's. That
+    // allows the system to start the child without copying this process.
     rustix::process::chdir(&spawn.directory)
         .map_err(|why| format!("it cannot work in {}: {why}", spawn.directory.display()))?;
     let started = find(&spawn).and_then(|program| {
         let failed = |why: io::Error| format!("{} cannot be started: {why}", program.display());
         let mut command = match leash {
             Some(leash) => {
-                // What the leash could only say in its own output is looked at first.
+                // Checked here, because the leash could report it only in its own output.
                 can_be_started(&program).map_err(failed)?;
                 leash.command(&program, &spawn.program)
             }
@@ -364,13 +362,13 @@ fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Resu
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(stdout).stderr(stderr);
         command.spawn().map_err(failed)
     });
-    // So that no directory is held that somebody wants to remove or unmount.
+    // So that no directory stays busy that somebody wants to remove or unmount.
     let _ = rustix::process::chdir("/");
     let pid = i32::try_from(started?.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| "the system gave it no number".to_owned())
+    pid.ok_or_else(|| "the system returned no pid".to_owned())
 }
 
-/// Whether the system would start a file, as far as that can be seen.
+/// Whether the system would execute a file, as far as that can be seen.
 fn can_be_started(program: &Path) -> io::Result<()> {
     if !std::fs::metadata(program)?.is_file() {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -378,12 +376,12 @@ fn can_be_started(program: &Path) -> io::Result<()> {
     Ok(rustix::fs::access(program, Access::EXEC_OK)?)
 }
 
-/// What marks the processes of a call of this guardian.
+/// The mark of the processes of a call.
 fn mark(id: u64) -> OsString {
     format!("{}.{id}", rustix::process::getpid().as_raw_pid()).into()
 }
 
-/// The file of a program: itself, or the first of its name in the `PATH` that it is given.
+/// The file of a program: the path itself, or the first match in the given `PATH`.
 fn find(spawn: &Spawn) -> Result<PathBuf, String> {
     let program = &spawn.program;
     if program.as_bytes().contains(&b'/') {

@@ -1,12 +1,12 @@
-//! Commands that end with the guardian, also when the guardian is killed.
+//! Commands that end with the guardian, even if the guardian is killed.
 //!
-//! The guardian does not start a command itself but a *leash*: our own program, called for that, which asks
-//! the system for a signal when its parent dies, and then becomes the command. The request outlives that,
-//! but it holds for the command alone: processes that the command starts do not get the signal. And it
-//! holds on Linux alone.
+//! The guardian does not execute a command directly, but starts a *leash*: our own program, which
+//! asks the kernel for a signal when its parent dies, and then executes the command in its place.
+//! The request survives the `exec`, but it holds only for the command itself: processes that the
+//! command starts do not get the signal. It works only on Linux.
 //!
-//! The system sends the signal when the *thread* that started the leash ends. The guardian has one thread,
-//! which lives as long as it does.
+//! The kernel sends the signal when the *thread* that started the leash ends. The guardian has only
+//! one thread.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,17 +16,17 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-/// The program that is a leash when it is called with `arguments` and the words of a command.
+/// The program that is a leash when called with `arguments` and the words of a command.
 #[derive(Clone, Debug)]
 pub(super) struct Leash {
-    /// Ours; nobody looks for it.
+    /// A full path to our own program.
     pub(super) program: PathBuf,
-    /// What it is called with.
+    /// The arguments that make it a leash.
     pub(super) arguments: Vec<OsString>,
 }
 
 impl Leash {
-    /// The command that starts a program under its name, on this leash.
+    /// The command that starts a program under a name, on this leash.
     pub(super) fn command(&self, program: &Path, name: &OsString) -> Command {
         let mut command = Command::new(&self.program);
         let guardian = rustix::process::getpid().as_raw_pid().to_string();
@@ -35,13 +35,13 @@ impl Leash {
     }
 }
 
-/// Becomes a command that ends with its parent. The words are the parent's number, the command's file, the
-/// name that it is called by, and its arguments. Returns only if that fails, and says why.
+/// Executes a command that ends with its parent. The words are the parent's pid, the command's
+/// file, its name (`argv[0]`) and its arguments. Returns only if that fails, with the reason.
 pub(super) fn main(words: impl IntoIterator<Item = OsString>) -> String {
     let mut words = words.into_iter();
     let parent = words.next().and_then(|it| it.to_str()?.parse().ok()).and_then(Pid::from_raw);
     let (Some(parent), Some(program), Some(name)) = (parent, words.next(), words.next()) else {
-        return "this is for punchlist itself: it starts commands with it".to_owned();
+        return "this is only for punchlist itself, which starts commands with it".to_owned();
     };
     if let Err(why) = tie(parent) {
         return format!("{} was not started: {why}", program.display());
@@ -50,13 +50,13 @@ pub(super) fn main(words: impl IntoIterator<Item = OsString>) -> String {
     format!("{} cannot be started: {why}", program.display())
 }
 
-/// Has the system kill this process when its parent dies.
+/// Asks the kernel to kill this process when its parent dies.
 #[cfg(target_os = "linux")]
 fn tie(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    // It may have died before that.
+    // The parent may have died before that.
     if rustix::process::getppid() != Some(parent) {
-        return Err(io::Error::other("the process that wanted it has ended"));
+        return Err(io::Error::other("the parent process has ended"));
     }
     Ok(())
 }

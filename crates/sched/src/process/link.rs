@@ -1,6 +1,7 @@
-//! Our end of the socket to a guardian: orders go out, reports come in, and who waits for them is told.
+//! The driver's end of the socket to a guardian: sends orders, receives reports, and notifies
+//! whoever waits for them.
 //!
-//! One task per guardian. It never waits for anything but the socket and its orders.
+//! One task per guardian. It waits only for the socket and for orders.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
@@ -25,40 +26,40 @@ use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode, is_too_long};
 use super::{Command, Error, Exit, Options, guardian};
 
-/// How long a guardian may take to begin.
+/// How long a guardian may take to start.
 const READY: Duration = Duration::from_secs(20);
 
-/// Where a process stands.
+/// The stage of a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// The guardian has not said anything of it yet.
+    /// The guardian has not reported anything yet.
     Ordered,
-    /// It runs.
+    /// The process runs, with this pid.
     Started(u32),
-    /// It is over.
+    /// The process is over.
     Over(Result<Exit, Error>),
 }
 
-/// What the task is told.
-pub(super) enum Told {
-    /// Start a process, whose end these hear of, with these descriptors.
+/// A message to the task.
+pub(super) enum TaskMessage {
+    /// Start a process, with these descriptors. Its stages go to this sender.
     Start(Spawn, Vec<OwnedFd>, watch::Sender<Stage>),
-    /// End it.
+    /// End a process.
     Stop(u64),
-    /// End everything, and say when it is gone.
+    /// End all processes, and notify when they are gone.
     Close(oneshot::Sender<()>),
 }
 
-/// The way to a guardian.
+/// The connection to a guardian.
 pub(super) struct Link {
-    told: UnboundedSender<Told>,
+    messages: UnboundedSender<TaskMessage>,
     next: u64,
-    /// Closed once the task has ended.
+    /// Closed when the task has ended.
     alive: watch::Receiver<()>,
 }
 
 impl Link {
-    /// Starts a guardian, and the task that speaks with it.
+    /// Starts a guardian and the task that talks to it.
     pub(super) fn start(options: &Options) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::NoGuardian(why.to_string());
         if std::env::var_os(guardian::STARTED_AS_GUARDIAN).is_some() {
@@ -67,7 +68,7 @@ impl Link {
         let runtime = tokio::runtime::Handle::try_current()
             .map_err(|_| Error::NoGuardian("there is no tokio runtime here".to_owned()))?;
         let (ours, its) = StdStream::pair().map_err(failed)?;
-        // It writes nothing there: whatever is its output stays open, and no more.
+        // The guardian writes nothing there; the file is passed as its output only to stay open.
         let held = match &options.held {
             Some(file) => Stdio::from(file.try_clone().map_err(failed)?),
             None => Stdio::null(),
@@ -82,7 +83,7 @@ impl Link {
             .spawn()
             .map_err(|why| Error::NoGuardian(format!("{}: {why}", options.guardian.display())))?;
         let socket = Socket::new(ours).map_err(failed)?;
-        let (told, orders) = mpsc::unbounded_channel();
+        let (messages, orders) = mpsc::unbounded_channel();
         let (is_alive, alive) = watch::channel(());
         let mut task = Task {
             socket,
@@ -106,7 +107,7 @@ impl Link {
         };
         task.out.push_back(Outgoing { bytes: begin.encode(), at: 0, descriptors: Vec::new() });
         drop(runtime.spawn(task.run()));
-        Ok(Self { told, next: 0, alive })
+        Ok(Self { messages, next: 0, alive })
     }
 
     /// Whether the task still runs.
@@ -117,7 +118,9 @@ impl Link {
     /// Orders a process.
     pub(super) fn begin(&mut self, command: Command) -> Result<Running, Error> {
         let Command { program, arguments, environment, directory, stdin, apart } = command;
-        let failed = |why: io::Error| Error::NotStarted(format!("no pipe for its output: {why}"));
+        let failed = |why: io::Error| {
+            Error::NotStarted(format!("cannot create a pipe for the output: {why}"))
+        };
         let id = self.next;
         self.next += 1;
         let mut descriptors: Vec<OwnedFd> = Vec::with_capacity(3);
@@ -145,17 +148,17 @@ impl Link {
             environment,
         };
         let (say, stage) = watch::channel(Stage::Ordered);
-        let start = Told::Start(spawn, descriptors, say);
-        self.told.send(start).map_err(|_| Error::GuardianGone)?;
-        let watched = Watched::new(id, stage, self.told.clone());
+        let start = TaskMessage::Start(spawn, descriptors, say);
+        self.messages.send(start).map_err(|_| Error::GuardianGone)?;
+        let watched = Watched::new(id, stage, self.messages.clone());
         Ok(Running::new(watched, input, out, err))
     }
 
-    /// Ends everything and waits until it is gone.
+    /// Ends all processes and waits until they are gone.
     pub(super) async fn close(self) {
-        let (told, hear) = oneshot::channel();
-        if self.told.send(Told::Close(told)).is_ok() {
-            // An error says that the task has ended, which is as good.
+        let (done, hear) = oneshot::channel();
+        if self.messages.send(TaskMessage::Close(done)).is_ok() {
+            // An error means that the task has ended, which is fine.
             drop(hear.await);
         }
     }
@@ -163,32 +166,32 @@ impl Link {
 
 struct Outgoing {
     bytes: Vec<u8>,
-    /// How much of it is sent. The descriptors go with the first byte.
+    /// How many bytes are sent. The descriptors go with the first byte.
     at: usize,
     descriptors: Vec<OwnedFd>,
 }
 
 struct Process {
     say: watch::Sender<Stage>,
-    /// The group that it leads, once it runs.
+    /// The process group, once the process runs.
     group: Option<Pid>,
 }
 
 struct Task {
     socket: Socket,
     guardian: Option<Child>,
-    orders: UnboundedReceiver<Told>,
+    orders: UnboundedReceiver<TaskMessage>,
     out: VecDeque<Outgoing>,
     received: Vec<u8>,
     processes: BTreeMap<u64, Process>,
     is_ready: bool,
-    /// Nobody can order anything any more, or has said that it shall end.
+    /// Whether orders may still come.
     is_wanted: bool,
     said_goodbye: bool,
     closing: Option<oneshot::Sender<()>>,
-    /// How long the guardian may take to say that it is one.
+    /// The time limit for the guardian's first report.
     patience: Pin<Box<Sleep>>,
-    /// Dropped with the task, which others notice.
+    /// Dropped with the task, which closes the receivers.
     _is_alive: watch::Sender<()>,
 }
 
@@ -198,14 +201,14 @@ impl Task {
         self.finish(ended);
     }
 
-    /// Does whatever can be done now; ready when the guardian has gone.
+    /// Does everything that is possible now; ready when the guardian is gone.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Poll::Ready(told) = self.orders.poll_recv(context) {
-            let Some(told) = told else {
+        while let Poll::Ready(message) = self.orders.poll_recv(context) {
+            let Some(message) = message else {
                 self.is_wanted = false;
                 break;
             };
-            self.take(told);
+            self.take(message);
         }
         if !self.is_ready && self.patience.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::Error::other(guardian::not_entered())));
@@ -214,16 +217,16 @@ impl Task {
             return Poll::Ready(Err(why));
         }
         if !self.is_wanted && !self.said_goodbye && self.out.is_empty() {
-            // It ends everything when it sees this, and then leaves.
+            // The guardian sees this, ends everything and exits.
             self.said_goodbye = true;
             let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write);
         }
         self.receive(context)
     }
 
-    fn take(&mut self, told: Told) {
-        match told {
-            Told::Start(spawn, descriptors, say) => {
+    fn take(&mut self, message: TaskMessage) {
+        match message {
+            TaskMessage::Start(spawn, descriptors, say) => {
                 let id = spawn.id;
                 let bytes = Order::Spawn(spawn).encode();
                 if is_too_long(&bytes) {
@@ -234,15 +237,15 @@ impl Task {
                 self.processes.insert(id, Process { say, group: None });
                 self.out.push_back(Outgoing { bytes, at: 0, descriptors });
             }
-            Told::Stop(id) => {
+            TaskMessage::Stop(id) => {
                 if self.processes.contains_key(&id) {
                     let bytes = Order::Stop { id }.encode();
                     self.out.push_back(Outgoing { bytes, at: 0, descriptors: Vec::new() });
                 }
             }
-            Told::Close(told) => {
+            TaskMessage::Close(done) => {
                 self.is_wanted = false;
-                self.closing = Some(told);
+                self.closing = Some(done);
             }
         }
     }
@@ -278,7 +281,7 @@ impl Task {
                             Ok(Some(report)) => self.hear(report),
                             Ok(None) => break,
                             Err(_) => {
-                                let what = "it does not speak as a guardian does";
+                                let what = "it does not follow the guardian's protocol";
                                 return Poll::Ready(Err(io::Error::other(what)));
                             }
                         }
@@ -312,13 +315,13 @@ impl Task {
         }
     }
 
-    /// The guardian has gone, because we wanted it or not.
+    /// Handles the end of the guardian, expected or not.
     fn finish(mut self, ended: io::Result<()>) {
         let mut lost = Error::GuardianGone;
         if !self.is_ready {
             let why = match &ended {
                 Ok(()) => guardian::not_entered(),
-                // It ended without having read its orders.
+                // The guardian ended without reading its orders.
                 Err(why)
                     if matches!(
                         why.kind(),
@@ -333,27 +336,27 @@ impl Task {
         }
         for (_, process) in std::mem::take(&mut self.processes) {
             if let Some(group) = process.group {
-                // What left its group is out of our reach: only a guardian sees that.
+                // Processes that left the group cannot be found: only a guardian can see them.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             process.say.send_replace(Stage::Over(Err(lost.clone())));
         }
         if let Some(mut guardian) = self.guardian.take() {
-            // It has closed its socket, so it has ended or is about to; one that only stopped
-            // speaking has nothing left to do here either.
+            // The guardian has closed its socket, so it has ended or is about to. If it only broke
+            // the protocol, it is of no use any more.
             if ended.is_err() {
                 drop(guardian.kill());
             }
             drop(guardian.wait());
         }
-        if let Some(told) = self.closing.take() {
-            let _ = told.send(());
+        if let Some(done) = self.closing.take() {
+            let _ = done.send(());
         }
     }
 }
 
 impl Drop for Task {
-    /// The runtime ends before the guardian has: it sees the socket close, and does its work.
+    /// If the runtime ends first, the guardian sees the socket close, and ends everything.
     fn drop(&mut self) {
         if let Some(mut guardian) = self.guardian.take() {
             drop(guardian.try_wait());
@@ -361,7 +364,7 @@ impl Drop for Task {
     }
 }
 
-/// Sends what is left of a frame, its descriptors with the first byte.
+/// Sends the rest of a frame, with its descriptors at the first byte.
 fn send(socket: &StdStream, next: &Outgoing) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = SendAncillaryBuffer::new(&mut space);

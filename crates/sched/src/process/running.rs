@@ -1,4 +1,4 @@
-//! A process that runs, as seen by who started it.
+//! A running process, as seen by the code that started it.
 
 use std::future::pending;
 use std::io;
@@ -10,45 +10,49 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::link::{Stage, Told};
+use super::link::{Stage, TaskMessage};
 use super::{Error, Exit};
 use crate::output::Stream;
 
-/// How long pipes are listened to that are still open although the process is over: somebody who is
-/// none of its descendants was given one.
+/// How long to read from pipes that are still open after the process is over: a process that is no
+/// descendant may hold one.
 const HELD_OPEN: Duration = Duration::from_millis(100);
-/// How much is read at once.
+/// How many bytes are read at a time.
 const PIECE: usize = 16 * 1024;
 
-/// A process, for those who only want to stop it or to know that it is gone.
+/// A process that can be stopped and waited for.
 #[derive(Clone)]
 pub(crate) struct Watched {
     id: u64,
     stage: watch::Receiver<Stage>,
-    told: UnboundedSender<Told>,
+    messages: UnboundedSender<TaskMessage>,
 }
 
 impl Watched {
-    pub(super) fn new(id: u64, stage: watch::Receiver<Stage>, told: UnboundedSender<Told>) -> Self {
-        Self { id, stage, told }
+    pub(super) fn new(
+        id: u64,
+        stage: watch::Receiver<Stage>,
+        messages: UnboundedSender<TaskMessage>,
+    ) -> Self {
+        Self { id, stage, messages }
     }
 
-    /// Whether nothing of it is left.
+    /// Whether the process and all its descendants have ended.
     pub(crate) fn is_over(&self) -> bool {
         matches!(*self.stage.borrow(), Stage::Over(_)) || self.stage.has_changed().is_err()
     }
 
-    /// Has it ended, with everything that came of it.
+    /// Ends the process and its descendants.
     pub(crate) fn stop(&self) {
-        // Nobody to tell means that the guardian has gone, and the process with it.
-        drop(self.told.send(Told::Stop(self.id)));
+        // If the task is gone, the guardian is gone too, and the process with it.
+        drop(self.messages.send(TaskMessage::Stop(self.id)));
     }
 
-    /// Waits until nothing of it is left.
+    /// Waits until the process and all its descendants have ended.
     pub(crate) async fn over(&mut self) -> Result<Exit, Error> {
         match self.stage.wait_for(|it| matches!(it, Stage::Over(_))).await.as_deref() {
             Ok(Stage::Over(how)) => how.clone(),
-            // The runtime in which the guardian was spoken with has ended.
+            // The runtime of the guardian's task has ended.
             Ok(Stage::Ordered | Stage::Started(_)) | Err(_) => Err(Error::GuardianGone),
         }
     }
@@ -57,14 +61,14 @@ impl Watched {
         match self.stage.wait_for(|it| *it != Stage::Ordered).await.as_deref() {
             Ok(Stage::Started(pid)) => Ok(*pid),
             Ok(Stage::Over(Err(why))) => Err(why.clone()),
-            // So fast that nobody saw it run.
+            // The process ended before its start was seen.
             Ok(Stage::Over(Ok(_))) => Ok(0),
             Ok(Stage::Ordered) | Err(_) => Err(Error::GuardianGone),
         }
     }
 }
 
-/// A process that runs. Dropped, it is ended.
+/// A running process. It is ended when this is dropped.
 pub struct Running {
     watched: Watched,
     pid: u32,
@@ -83,13 +87,13 @@ impl Running {
         Self { watched, pid: 0, stdin, out: Some(out), err }
     }
 
-    /// Waits for the guardian's word that it runs.
+    /// Waits for the guardian's report that the process runs.
     pub(crate) async fn started(mut self) -> Result<Self, Error> {
         self.pid = self.watched.started().await?;
         Ok(self)
     }
 
-    /// Its number, or 0 if it was over before anybody could look.
+    /// The pid, or 0 if the process was over before its start was seen.
     pub fn pid(&self) -> u32 {
         self.pid
     }
@@ -98,12 +102,12 @@ impl Running {
         &self.watched
     }
 
-    /// Has it ended, with everything that came of it. [`Running::finish`] says when it is gone.
+    /// Ends the process and its descendants. [`Running::finish`] waits for it.
     pub fn stop(&self) {
         self.watched.stop();
     }
 
-    /// Passes on what it says until it is over, and says how it ended.
+    /// Passes on the output until the process is over, and returns how it ended.
     pub async fn finish(mut self, mut say: impl FnMut(Stream, &[u8])) -> Result<Exit, Error> {
         let mut piece = vec![0; PIECE];
         let (mut err_piece, mut written) = (vec![0; if self.err.is_some() { PIECE } else { 0 }], 0);
@@ -125,7 +129,7 @@ impl Running {
                 Heard::Over(exit) => break exit,
             }
         };
-        // Whoever could write has ended, so what is left is there already.
+        // All writers have ended, so the rest of the output is in the pipes already.
         for (stream, pipe) in [(Stream::Out, self.out.take()), (Stream::Err, self.err.take())] {
             let Some(mut pipe) = pipe else { continue };
             while let Ok(Some(count)) = timeout(HELD_OPEN, read(Some(&mut pipe), &mut piece)).await
@@ -147,7 +151,7 @@ fn upto(piece: &[u8], count: usize) -> &[u8] {
     piece.get(..count).unwrap_or(piece)
 }
 
-/// Reads some bytes; `None` at the end. Never ready where there is no pipe.
+/// Reads bytes; `None` at the end. Without a pipe, it waits for ever.
 async fn read(pipe: Option<&mut pipe::Receiver>, piece: &mut [u8]) -> Option<usize> {
     let Some(pipe) = pipe else { return pending().await };
     loop {
@@ -160,7 +164,7 @@ async fn read(pipe: Option<&mut pipe::Receiver>, piece: &mut [u8]) -> Option<usi
     }
 }
 
-/// Writes what is left; `None` when that is nothing or nobody reads it.
+/// Writes bytes; `None` if none are left or nobody reads them.
 async fn write(stdin: Option<&mut (pipe::Sender, Vec<u8>)>, written: usize) -> Option<usize> {
     let Some((pipe, bytes)) = stdin else { return pending().await };
     match bytes.get(written..) {

@@ -1,7 +1,7 @@
 //! One end of the socket between a driver and its guardian.
 //!
-//! It wakes its task for what comes in, and for room to write only while there was none: the other side
-//! makes room with everything that it reads, and nobody need hear of that.
+//! It wakes its task for incoming data, and for room to write only after the socket was full:
+//! otherwise each read of the other side would wake the task.
 
 use std::future::pending;
 use std::io;
@@ -14,18 +14,18 @@ use tokio::io::unix::AsyncFd;
 
 pub(super) struct Socket {
     stream: AsyncFd<UnixStream>,
-    /// There was no room: hears when there is.
+    /// Set while the socket is full: waits for room.
     full: Option<AsyncFd<UnixStream>>,
 }
 
 impl Socket {
-    /// Must be called within a runtime.
+    /// Must be called within a tokio runtime.
     pub(super) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_nonblocking(true)?;
         Ok(Self { stream: hear(stream, Interest::READABLE)?, full: None })
     }
 
-    /// Reads, if something has come in.
+    /// Reads, if data has arrived.
     pub(super) fn read<R>(&self, read: impl FnOnce(&UnixStream) -> io::Result<R>) -> io::Result<R> {
         self.stream.try_io(Interest::READABLE, read)
     }
@@ -51,12 +51,12 @@ impl Socket {
         written
     }
 
-    /// Ready when something has come in, the other side's end included.
+    /// Ready when data has arrived, or the other side has closed.
     pub(super) fn poll_readable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.stream.poll_read_ready(context).map_ok(drop)
     }
 
-    /// Ready when something may be written.
+    /// Ready when there may be room to write.
     pub(super) fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match &self.full {
             Some(full) => full.poll_write_ready(context).map_ok(drop),
@@ -64,12 +64,12 @@ impl Socket {
         }
     }
 
-    /// Waits until something has come in.
+    /// Waits until data has arrived.
     pub(super) async fn readable(&self) -> io::Result<()> {
         self.stream.readable().await.map(drop)
     }
 
-    /// Waits until there is room again. Where there is, nobody waits for it.
+    /// Waits until there is room again. Waits for ever if the socket is not full.
     pub(super) async fn has_room(&self) -> io::Result<()> {
         match &self.full {
             Some(full) => full.writable().await.map(drop),
@@ -110,7 +110,7 @@ mod tests {
         let (mut ours, its) = (Socket::new(ours).unwrap(), Socket::new(its).unwrap());
         let piece = [7_u8; 4096];
         let (mut sent, mut read) = (0_usize, 0_usize);
-        // Twice, because room must be heard of each time.
+        // Twice, because the wake-up must work each time.
         for _ in 0..2 {
             poll_fn(|context| ours.poll_writable(context)).await.unwrap();
             loop {

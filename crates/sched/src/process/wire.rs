@@ -1,24 +1,25 @@
-//! What a driver and its guardian say to each other: frames over a socket, hand-made because arguments
-//! and paths are bytes and not text. File descriptors travel beside the frame that needs them, in order.
+//! The protocol between a driver and its guardian: frames over a socket, in a binary format because
+//! arguments and paths are bytes and not text. File descriptors are sent with the frame that needs
+//! them, in order.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// The longest frame. Arguments and environment of a process may be a few megabytes.
+/// Maximum length of a frame. The arguments and environment of a process may be a few megabytes.
 const LONGEST: usize = 32 * 1024 * 1024;
-/// How many bytes say how long a frame is.
+/// The number of bytes for the length of a frame.
 const HEAD: usize = 4;
 
-/// What a driver says.
+/// A message from the driver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Order {
-    /// How to end processes. Said first, once.
+    /// The times for ending processes. The first message, sent once.
     Begin { grace_ms: u32, linger_ms: u32 },
-    /// Start a process. With it come its stdin, if it has one, its stdout, and its stderr, if that is
-    /// apart.
+    /// Start a process. Its stdin, if it has one, its stdout, and its stderr, if that is separate,
+    /// come as descriptors.
     Spawn(Spawn),
-    /// End it, with everything that came of it.
+    /// End a process and its descendants.
     Stop { id: u64 },
 }
 
@@ -35,26 +36,26 @@ pub(super) struct Spawn {
 }
 
 impl Spawn {
-    /// How many file descriptors come with it.
+    /// How many file descriptors come with the order.
     pub(super) fn descriptors(&self) -> usize {
         1 + usize::from(self.has_stdin) + usize::from(self.is_apart)
     }
 }
 
-/// What a guardian says.
+/// A message from the guardian.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Report {
-    /// It is there.
+    /// The guardian is ready.
     Ready,
     /// A process runs.
     Started { id: u64, pid: u32 },
-    /// It could not be started.
+    /// The process could not be started.
     Failed { id: u64, why: String },
-    /// It has ended, and nothing of it is left but `undead` processes that cannot be ended.
+    /// The process and its descendants have ended, except `undead` ones that cannot be killed.
     Ended { id: u64, code: Option<i32>, signal: Option<i32>, left_behind: u32, undead: u32 },
 }
 
-/// A frame that is not one: the other side is not who we think.
+/// An invalid frame: the other side does not speak this protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Garbled;
 
@@ -62,7 +63,7 @@ pub(super) trait Frame: Sized {
     fn put(&self, out: &mut Vec<u8>);
     fn get(bytes: &mut Bytes<'_>) -> Option<Self>;
 
-    /// The whole frame.
+    /// Encodes the frame.
     fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; HEAD];
         self.put(&mut out);
@@ -74,12 +75,12 @@ pub(super) trait Frame: Sized {
     }
 }
 
-/// Whether a frame is too long to be understood.
+/// Whether a frame is too long for the other side.
 pub(super) fn is_too_long(frame: &[u8]) -> bool {
     frame.len() > LONGEST + HEAD
 }
 
-/// Takes the first frame off what was received, if all of it is there.
+/// Removes the first frame from the received bytes and decodes it, if it is complete.
 pub(super) fn decode<F: Frame>(received: &mut Vec<u8>) -> Result<Option<F>, Garbled> {
     let Some(head) = received.first_chunk::<HEAD>() else { return Ok(None) };
     let length = usize::try_from(u32::from_le_bytes(*head)).unwrap_or(usize::MAX);
@@ -93,7 +94,7 @@ pub(super) fn decode<F: Frame>(received: &mut Vec<u8>) -> Result<Option<F>, Garb
     Ok(Some(frame))
 }
 
-/// What is left of a frame.
+/// The rest of a frame.
 pub(super) struct Bytes<'a>(&'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -140,13 +141,13 @@ impl<'a> Bytes<'a> {
 
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.u32()?;
-        // Each has at least its length, so no lie about the count can make us ask for much memory.
+        // Each element has at least its length, so a false count cannot cause a large allocation.
         (0..count).map(|_| one(self)).collect()
     }
 }
 
 fn put_u32(out: &mut Vec<u8>, value: usize) {
-    // Whatever does not fit makes the frame too long as well, and that is looked at.
+    // A value that does not fit makes the frame too long, which is checked.
     out.extend(u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes());
 }
 
@@ -313,7 +314,7 @@ mod tests {
         let sent: Vec<u8> = frames.iter().flat_map(Frame::encode).collect();
         let mut received = Vec::new();
         let mut understood = Vec::new();
-        // However the bytes come in pieces.
+        // The split into pieces must not matter.
         for piece in sent.chunks(cut.max(1)) {
             received.extend_from_slice(piece);
             while let Some(frame) = decode::<F>(&mut received).unwrap() {

@@ -1,5 +1,7 @@
-//! One attempt at a call, from its start until nothing of it is left.
+//! One attempt at a call, from its start until its tool and all its processes have ended.
 
+use std::any::Any;
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -13,37 +15,48 @@ use crate::call::{CallId, Ended};
 use crate::output;
 use crate::tool::{Tool, Work};
 
-/// Runs a tool until it has ended and none of its processes is left. Whatever breaks in it ends this
-/// attempt alone.
-pub(super) async fn run(
-    tool: Arc<dyn Tool>,
+/// Starts a tool. The future ends when the tool and all its processes have ended. A panic of the
+/// tool ends only this attempt: whether it happens before the tool returns its future, while the
+/// future runs, or when it is dropped.
+pub(super) fn run(
+    tool: &dyn Tool,
     arguments: Value,
     work: Work,
     brake: Arc<Brake>,
     kept: Arc<output::Options>,
-) -> (CallId, Attempt, Ended) {
+) -> impl Future<Output = (CallId, Attempt, Ended)> + Send + use<> {
     let (call, attempt) = (work.call(), work.attempt());
-    let broke = |payload: Box<dyn std::any::Any + Send>| Ended::Panicked(panicked(&*payload));
-    let running = async move { tool.run(arguments, work).await };
-    let mut running = Box::pin(AssertUnwindSafe(running).catch_unwind());
-    let mut how = tokio::select! {
-        biased;
-        () = brake.reached(Stopping::Over) => {
-            let what = "it did not stop when it was told to, and was dropped".to_owned();
-            // What it had to say is still in its files.
-            let said = output::so_far(&kept, call, attempt);
-            Ended::Badly { what, output: said.unwrap_or_default() }
+    let started = catch_unwind(AssertUnwindSafe(|| tool.run(arguments, work)));
+    async move {
+        let how = match started {
+            Err(payload) => broke(payload),
+            Ok(running) => {
+                let mut running = AssertUnwindSafe(running).catch_unwind();
+                let how = tokio::select! {
+                    biased;
+                    how = &mut running => how.unwrap_or_else(broke),
+                    () = brake.reached(Stopping::Over) => {
+                        let what = "it did not stop when it was told to, and was dropped".to_owned();
+                        // The output so far is still in the call's files.
+                        let printed = output::so_far(&kept, call, attempt);
+                        Ended::Badly { what, output: printed.unwrap_or_default() }
+                    }
+                };
+                match catch_unwind(AssertUnwindSafe(|| drop(running))) {
+                    Ok(()) => how,
+                    Err(payload) => broke(payload),
+                }
+            }
+        };
+        for mut process in brake.left() {
+            process.stop();
+            // How the process ended does not matter here.
+            drop(process.over().await);
         }
-        how = &mut running => how.unwrap_or_else(broke),
-    };
-    // What is left of it may break as well.
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(running))) {
-        how = broke(payload);
+        (call, attempt, how)
     }
-    for mut process in brake.left() {
-        process.stop();
-        // How it ended is of no interest any more.
-        drop(process.over().await);
-    }
-    (call, attempt, how)
+}
+
+fn broke(payload: Box<dyn Any + Send>) -> Ended {
+    Ended::Panicked(panicked(&*payload))
 }

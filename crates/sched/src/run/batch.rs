@@ -14,10 +14,10 @@ use crate::call::{BatchId, CallId, CancelReason, Outcome, Request, Retry};
 use crate::machine::Target;
 use crate::output::Line;
 
-/// How many lines are kept for a listener that has not come yet.
+/// How many lines are kept until somebody listens.
 const MOST_LINES: usize = 256;
 
-/// Calls that are to be scheduled together.
+/// Calls that will be scheduled together.
 #[derive(Default)]
 pub struct Batch(Arc<Plan>);
 
@@ -25,16 +25,16 @@ pub struct Batch(Arc<Plan>);
 struct Plan {
     /// Empty once the batch is scheduled.
     calls: Mutex<Vec<Planned>>,
-    /// The first call, once the batch is scheduled.
+    /// The id of the first call, once the batch is scheduled.
     first: OnceLock<CallId>,
 }
 
 #[derive(Default)]
 struct Planned {
     request: Request,
-    /// The calls of other batches that it waits for.
+    /// Dependencies in other batches.
     after_others: Vec<PlannedCall>,
-    /// The calls of its own batch that it waits for, by their place.
+    /// Dependencies in the same batch, by index.
     after: Vec<u32>,
 }
 
@@ -45,17 +45,18 @@ impl Plan {
 }
 
 impl Batch {
-    /// No calls.
+    /// An empty batch.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a call of a tool. The answer says more about it, and names it to others.
+    /// Adds a call of a tool. The returned [`PlannedCall`] sets further options and serves as a
+    /// dependency of others.
     pub fn call(&mut self, tool: impl Into<String>, arguments: Value) -> PlannedCall {
         self.add(Request { tool: tool.into(), arguments, ..Request::default() })
     }
 
-    /// Adds a call that is described already.
+    /// Adds a call from a complete request.
     pub fn add(&mut self, request: Request) -> PlannedCall {
         let mut calls = self.0.calls();
         let place = u32::try_from(calls.len()).unwrap_or(u32::MAX);
@@ -63,14 +64,14 @@ impl Batch {
         PlannedCall { plan: Arc::clone(&self.0), place }
     }
 
-    /// The requests, now that it is known what the first call is called.
+    /// The requests, with the id of the first call.
     pub(super) fn requests(self, first: CallId) -> Vec<Request> {
         let calls = std::mem::take(&mut *self.0.calls());
-        // A batch is scheduled once: it is consumed.
+        // `self` is consumed, so this is set only once.
         let _ = self.0.first.set(first);
         let request = |Planned { mut request, after_others, after }| {
             request.after.extend(after.into_iter().map(|it| nth(first, it)));
-            // One that is not scheduled cannot be waited for, and has no number.
+            // A call that is not scheduled has no id, so the dependency fails as unknown.
             let others = after_others.iter().map(|it| it.id().unwrap_or(CallId(u32::MAX)));
             request.after.extend(others);
             request
@@ -89,7 +90,7 @@ impl From<Vec<Request>> for Batch {
     }
 }
 
-/// A call of a batch. Before the batch is scheduled it can be changed; afterwards it has an id.
+/// A call of a batch. It can be changed until the batch is scheduled; afterwards it has an id.
 #[derive(Clone)]
 pub struct PlannedCall {
     plan: Arc<Plan>,
@@ -97,8 +98,8 @@ pub struct PlannedCall {
 }
 
 impl PlannedCall {
-    /// It begins when these have succeeded. They are calls of the same batch, or of one that is
-    /// scheduled before it and still held.
+    /// Makes the call depend on these. They must be in the same batch, or in a batch that was
+    /// scheduled before and still exists.
     pub fn after<P: Borrow<Self>>(self, calls: impl IntoIterator<Item = P>) -> Self {
         let calls: Vec<Self> = calls.into_iter().map(|it| it.borrow().clone()).collect();
         self.change(|it| {
@@ -112,28 +113,29 @@ impl PlannedCall {
         })
     }
 
-    /// Of several that could run, the one with the higher number goes first.
+    /// Sets the priority: if several calls could run, the highest runs first.
     pub fn priority(self, priority: i32) -> Self {
         self.change(|it| it.request.priority = priority)
     }
 
-    /// One attempt may take so long.
+    /// Sets the timeout of one attempt.
     pub fn timeout(self, most: Duration) -> Self {
         let most = u64::try_from(most.as_millis()).unwrap_or(u64::MAX);
         self.change(|it| it.request.timeout_ms = Some(most))
     }
 
-    /// It is tried again when it fails. Whoever says so declares that a second attempt does no harm.
+    /// Retries the call when it fails. By this, the caller declares that a second attempt does no
+    /// harm.
     pub fn retry(self, retry: Retry) -> Self {
         self.change(|it| it.request.retry = retry)
     }
 
-    /// If it fails for good, nothing begins that has not begun.
+    /// If this call fails, no further call of the run starts.
     pub fn vital(self) -> Self {
         self.change(|it| it.request.vital = true)
     }
 
-    /// Which call it is, once its batch is scheduled.
+    /// The id, once the batch is scheduled.
     pub fn id(&self) -> Option<CallId> {
         self.plan.first.get().map(|first| nth(*first, self.place))
     }
@@ -157,7 +159,7 @@ fn nth(first: CallId, place: u32) -> CallId {
     CallId(first.0.saturating_add(place))
 }
 
-/// A batch that is scheduled. Dropped, its calls go on, and are forgotten when they have ended.
+/// A scheduled batch. If it is dropped, its calls go on, and are forgotten when they have ended.
 pub struct RunningBatch {
     pub(super) run: Run,
     pub(super) id: BatchId,
@@ -166,24 +168,24 @@ pub struct RunningBatch {
 }
 
 impl RunningBatch {
-    /// Which batch it is.
+    /// The id of the batch.
     pub fn id(&self) -> BatchId {
         self.id
     }
 
-    /// Its calls, in the order in which they were planned.
+    /// The ids of its calls, in the order in which they were added.
     pub fn calls(&self) -> impl Iterator<Item = CallId> + use<> {
         self.calls.clone().map(CallId)
     }
 
-    /// Has `hear` called for each line that a call prints, in the thread in which the call prints it; it
-    /// must not wait. Of what was printed before, the last lines are heard at once.
+    /// Calls `hear` for each line that a call prints, in the thread of the call; it must not block.
+    /// The last lines that were printed before are passed at once.
     pub fn on_output(&self, hear: impl FnMut(CallId, &Line) + Send + 'static) {
         self.listener.set(Box::new(hear));
     }
 
-    /// A call is not wanted any more. Answers once that is written down; what runs has then been told to
-    /// end, and may take a while.
+    /// Cancels a call. Returns once that is recorded. A running call has then been told to stop,
+    /// which may take a while.
     pub async fn cancel(
         &self,
         call: impl Borrow<PlannedCall>,
@@ -195,7 +197,7 @@ impl RunningBatch {
         }
     }
 
-    /// None of its calls is wanted any more.
+    /// Cancels all calls of the batch.
     pub async fn cancel_all(&self, why: impl Into<String>) -> Result<(), RunOver> {
         self.stop(Target::Batch(self.id), why).await
     }
@@ -204,7 +206,8 @@ impl RunningBatch {
         self.run.cancel(target, CancelReason::Asked(Some(why.into()))).await
     }
 
-    /// How its calls ended, in the order in which they were planned, once all have.
+    /// Waits until all calls have ended, and returns their outcomes in the order in which they were
+    /// added.
     pub async fn outcomes(&self) -> Result<Vec<Outcome>, RunOver> {
         self.run.outcomes(self.id).await
     }
@@ -225,14 +228,14 @@ impl fmt::Debug for RunningBatch {
 
 type Hear = Box<dyn FnMut(CallId, &Line) + Send>;
 
-/// Who hears what the calls of a batch print.
+/// Passes on what the calls of a batch print.
 #[derive(Default)]
 pub(crate) struct Listener(Mutex<Listening>);
 
 #[derive(Default)]
 struct Listening {
     hear: Option<Hear>,
-    /// What nobody has heard yet: the last lines.
+    /// The last lines, until somebody listens.
     unheard: VecDeque<(CallId, Line)>,
 }
 

@@ -1,74 +1,81 @@
-//! Telling an attempt that it is to stop, and knowing which processes it still has.
+//! Stops an attempt: tells its tool to stop, and ends the processes that it started.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::process::Watched;
 
 /// How far stopping has got.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Stopping {
-    /// Nobody wants it to stop.
+    /// The attempt may go on.
+    #[default]
     No,
-    /// It is to stop.
+    /// The attempt was asked to stop.
     Asked,
-    /// It had its time: it is dropped.
+    /// The time to stop is over: the attempt is dropped.
     Over,
 }
 
-/// One attempt, from the side of who may stop it.
+/// The stop signal of one attempt.
+#[derive(Default)]
 pub(crate) struct Brake {
-    stopping: watch::Sender<Stopping>,
-    processes: Mutex<Vec<Watched>>,
+    state: Mutex<BrakeState>,
+    /// Notified whenever `stopping` advances.
+    changed: Notify,
 }
 
-impl Default for Brake {
-    fn default() -> Self {
-        Self { stopping: watch::Sender::new(Stopping::No), processes: Mutex::default() }
-    }
+#[derive(Default)]
+struct BrakeState {
+    stopping: Stopping,
+    processes: Vec<Watched>,
 }
 
 impl Brake {
-    /// Whether the attempt is to stop.
+    /// Whether the attempt must stop.
     pub(crate) fn is_on(&self) -> bool {
-        *self.stopping.borrow() != Stopping::No
+        self.lock().stopping != Stopping::No
     }
 
-    /// Waits until stopping has got that far.
+    /// Waits until stopping has advanced that far.
     pub(crate) async fn reached(&self, far: Stopping) {
-        let mut stopping = self.stopping.subscribe();
-        // The sender lives as long as this borrow, so it does not fail.
-        drop(stopping.wait_for(|it| *it >= far).await);
+        loop {
+            // Registered before the check, so that no change is missed.
+            let changed = self.changed.notified();
+            if self.lock().stopping >= far {
+                return;
+            }
+            changed.await;
+        }
     }
 
-    /// Takes a process under it, or has it ended at once if it is too late for that.
+    /// Adds a process of the attempt. If the attempt must stop already, the process is ended at
+    /// once.
     pub(crate) fn add(&self, process: Watched) {
-        let mut processes = self.processes();
-        if self.is_on() {
+        let mut state = self.lock();
+        if state.stopping != Stopping::No {
             process.stop();
         }
-        processes.retain(|it| !it.is_over());
-        processes.push(process);
+        state.processes.retain(|it| !it.is_over());
+        state.processes.push(process);
     }
 
-    /// Stops the attempt: it hears of it, and its processes are ended.
+    /// Stops the attempt: notifies its tool, and ends its processes.
     pub(crate) fn stop(&self, far: Stopping) {
-        let processes = self.processes();
-        self.stopping.send_if_modified(|it| {
-            let is_further = *it < far;
-            *it = far.max(*it);
-            is_further
-        });
-        processes.iter().for_each(Watched::stop);
+        let mut state = self.lock();
+        state.stopping = far.max(state.stopping);
+        state.processes.iter().for_each(Watched::stop);
+        drop(state);
+        self.changed.notify_waiters();
     }
 
-    /// The processes that are not over yet.
+    /// The processes that have not ended yet.
     pub(crate) fn left(&self) -> Vec<Watched> {
-        self.processes().iter().filter(|it| !it.is_over()).cloned().collect()
+        self.lock().processes.iter().filter(|it| !it.is_over()).cloned().collect()
     }
 
-    fn processes(&self) -> MutexGuard<'_, Vec<Watched>> {
-        self.processes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BrakeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,9 +1,9 @@
-//! Does what the machine says: one loop that thinks with [`crate::machine`] and acts.
+//! The driver: one loop that feeds [`crate::machine`] and performs its effects.
 //!
-//! What is true is in the machine, and only the loop touches it. Facts come in (wishes of callers,
-//! attempts that ended, times that came), the machine says what follows, the *ledger* writes down what
-//! happened, and only then is anything done about it. Attempts run inside the loop's own task, so
-//! nothing is under way that the loop does not see end.
+//! The machine has the whole state, and only the loop uses it. Inputs arrive (requests of callers,
+//! ended attempts, expired timers), the machine returns effects, the *ledger* records the
+//! transitions, and only then are the effects performed. Attempts run inside the loop's own task,
+//! so that no attempt outlives the loop.
 
 #[cfg(test)]
 mod tests;
@@ -36,12 +36,12 @@ use crate::policy::Verdict;
 use crate::process::Processes;
 use crate::tool::{Surroundings, Tools, Work};
 
-/// How much is written down at once, about. More makes fewer waits for the disk.
+/// About how many effects are recorded together. More means fewer waits for the disk.
 const PAGE: usize = 1_024;
-/// How much is done before others that share the thread get their turn.
+/// How many effects are performed before the task yields to others on the same thread.
 const TURN: u32 = 1_024;
 
-/// What a caller is told once it is written down.
+/// A reply to a caller, sent after the ledger is written.
 enum Reply {
     Scheduled(oneshot::Sender<Scheduled>, Scheduled),
     Answered(oneshot::Sender<AnswerResult>, AnswerResult),
@@ -49,35 +49,35 @@ enum Reply {
     Outcomes(oneshot::Sender<Vec<Outcome>>, BatchId),
 }
 
-/// What comes with time.
+/// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Due {
-    /// The machine wants to be woken.
+    /// A timer of the machine.
     Wake(WakeToken),
-    /// An attempt that was told to stop had its time.
+    /// The end of the time that an attempt has to stop.
     GiveUp(CallId, Attempt),
 }
 
-/// An attempt that is under way.
+/// A running attempt.
 struct UnderWay {
     brake: Arc<Brake>,
-    /// What is due for it, should it not have ended by then.
+    /// Its timers, removed when it ends.
     timers: Vec<TimerKey>,
 }
 
 /// A batch that is not forgotten.
 struct Kept {
-    /// Who hears what its calls print.
+    /// Gets what its calls print.
     listener: Arc<Listener>,
-    /// Who waits for its outcomes.
+    /// Callers that wait for its outcomes.
     waiting: Vec<oneshot::Sender<Vec<Outcome>>>,
-    /// All its calls have ended, and that is written down.
+    /// Whether all its calls have ended and that is recorded.
     is_done: bool,
-    /// Its caller needs it no longer.
+    /// Whether its caller has dropped it.
     is_released: bool,
 }
 
-/// The loop, before it runs.
+/// The driver.
 pub(super) struct Driver<L> {
     machine: Scheduler,
     tools: Tools,
@@ -87,31 +87,36 @@ pub(super) struct Driver<L> {
     patience: Duration,
     clock: Clock,
     wishes: mpsc::UnboundedReceiver<Wish>,
-    /// More calls may come.
+    /// Whether more calls may come.
     is_wanted: bool,
-    /// What happened and is not written down.
+    /// Effects that are not recorded yet.
     page: Vec<Effect>,
-    /// Who is told when it is.
+    /// Replies to send after the next write.
     replies: Vec<Reply>,
-    /// What is written down and not done.
+    /// Effects that are recorded and not performed yet.
     todo: VecDeque<Effect>,
+    /// Validations to perform. They come last, so that a large batch does not delay calls that may
+    /// run, and few calls are validated at a time.
+    to_validate: VecDeque<(CallId, ArgumentsVersion)>,
     running: FuturesUnordered<BoxFuture<'static, (CallId, Attempt, Ended)>>,
     under_way: BTreeMap<(CallId, Attempt), UnderWay>,
     timers: Timers<Due>,
     batches: BTreeMap<BatchId, Kept>,
     questions: Arc<Questions>,
-    /// What the question about a call rests on, until the call begins.
+    /// The tools' stamps of the calls that were asked about, until the call starts.
     stamps: BTreeMap<CallId, Option<String>>,
-    /// Calls that were allowed and are asked about again, because that has changed.
+    /// Calls that were allowed and are asked about again, because their stamp has changed.
     again: BTreeSet<CallId>,
-    /// Who has said yes to a call, until it has ended.
+    /// Who approved a call, until it has ended.
     approved: BTreeMap<CallId, Actor>,
+    /// Calls that the ledger declined, with the reason, until they have ended.
+    declined: BTreeMap<CallId, String>,
     now: Timestamp,
     ended: watch::Sender<Option<Result<(), Error>>>,
 }
 
 impl<L: Ledger> Driver<L> {
-    /// A driver and the way in to it.
+    /// A driver and its handle.
     pub(super) fn new(
         options: Options,
         tools: Tools,
@@ -145,6 +150,7 @@ impl<L: Ledger> Driver<L> {
             page: Vec::new(),
             replies: Vec::new(),
             todo: VecDeque::new(),
+            to_validate: VecDeque::new(),
             running: FuturesUnordered::new(),
             under_way: BTreeMap::new(),
             timers: Timers::default(),
@@ -153,24 +159,25 @@ impl<L: Ledger> Driver<L> {
             stamps: BTreeMap::new(),
             again: BTreeSet::new(),
             approved: BTreeMap::new(),
+            declined: BTreeMap::new(),
             ended,
         };
         (driver, run)
     }
 
-    /// Works until every handle is dropped or one says so, and every call has ended.
+    /// Works until every handle is dropped or one shuts it down, and every call has ended.
     ///
-    /// If it fails, everything that runs is ended first. Dropped, it drops what runs: processes are
-    /// ended, but nobody waits for that.
+    /// If it fails, it stops all running calls first. If it is dropped, it drops the running
+    /// attempts: their processes are ended, but nobody waits for that.
     pub(super) async fn run(mut self) {
         let result = self.work().await;
         if result.is_err() {
-            // Tools first, so that none starts anything while its processes are ended. One that breaks
-            // when it is dropped has told nobody anything new.
+            // Drop the tools first, so that none starts a process meanwhile. A panic during the
+            // drop is ignored.
             drop(catch_unwind(AssertUnwindSafe(|| self.running.clear())));
             self.around.processes.close().await;
         }
-        // From here on wishes are refused.
+        // From here on, requests are refused.
         let Self { wishes, replies, batches, .. } = &mut self;
         wishes.close();
         while wishes.try_recv().is_ok() {}
@@ -184,23 +191,20 @@ impl<L: Ledger> Driver<L> {
     async fn work(&mut self) -> Result<(), Error> {
         let mut done = 0;
         loop {
-            while self.page.len() < PAGE
-                && let Some(effect) = self.todo.pop_front()
-            {
-                self.perform(effect);
+            while self.page.len() < PAGE && done < TURN && self.perform_next() {
                 done += 1;
             }
             if !self.page.is_empty() || !self.replies.is_empty() {
                 self.write().await?;
             }
-            if self.todo.is_empty() {
+            if self.todo.is_empty() && self.to_validate.is_empty() {
                 if !self.is_wanted && self.machine.is_idle() {
                     return Ok(());
                 }
                 poll_fn(|context| self.wait(context)).await;
                 done = 0;
             } else if done >= TURN {
-                // Others get their turn, and what happened meanwhile is heard.
+                // Yield to other tasks, and receive what has happened meanwhile.
                 tokio::task::yield_now().await;
                 poll_fn(|context| {
                     let _ = self.wait(context);
@@ -212,7 +216,7 @@ impl<L: Ledger> Driver<L> {
         }
     }
 
-    /// Takes in whatever has happened; ready if that is anything.
+    /// Receives everything that has happened; ready if there was anything.
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.now = (self.clock)();
         let mut happened = false;
@@ -249,38 +253,38 @@ impl<L: Ledger> Driver<L> {
 
     fn ended(&mut self, call: CallId, attempt: Attempt, how: Ended) {
         if let Some(it) = self.under_way.remove(&(call, attempt)) {
-            // Whoever still works for it is to stop.
+            // A task of the tool that still works must stop.
             it.brake.stop(Stopping::Over);
             it.timers.into_iter().for_each(|key| self.timers.remove(key));
         }
         self.tell(Input::Ended { call, attempt, how });
     }
 
-    /// Does what a caller wants, as far as that is thinking.
+    /// Handles a request of a caller.
     fn grant(&mut self, wish: Wish) {
         match wish {
-            // Too late: whoever waits for the answer hears that nobody works any more.
+            // Too late: the caller's reply channel is dropped.
             Wish::Schedule { .. } if !self.is_wanted => {}
-            Wish::Schedule { batch: planned, listener, told } => {
+            Wish::Schedule { batch: planned, listener, reply } => {
                 let (batch, first) = (self.machine.next_batch(), self.machine.next_call());
                 let (waiting, is_done, is_released) = (Vec::new(), false, false);
                 self.batches.insert(batch, Kept { listener, waiting, is_done, is_released });
                 self.tell(Input::Schedule(planned.requests(first)));
                 let calls = first.0..self.machine.next_call().0;
-                self.replies.push(Reply::Scheduled(told, Scheduled { batch, calls }));
+                self.replies.push(Reply::Scheduled(reply, Scheduled { batch, calls }));
             }
-            Wish::Answer { question, answer, by, told } => {
-                let heard = self.answer(question, answer, by);
-                self.replies.push(Reply::Answered(told, heard));
+            Wish::Answer { question, answer, by, reply } => {
+                let result = self.answer(question, answer, by);
+                self.replies.push(Reply::Answered(reply, result));
             }
-            Wish::Cancel { target, reason, told } => {
+            Wish::Cancel { target, reason, reply } => {
                 self.tell(Input::Cancel(target, reason));
-                self.replies.push(Reply::Cancelled(told));
+                self.replies.push(Reply::Cancelled(reply));
             }
-            Wish::Call { id, told } => drop(told.send(self.machine.call(id).cloned())),
-            Wish::Outcomes { batch, told } => match self.batches.get_mut(&batch) {
-                Some(kept) if !kept.is_done => kept.waiting.push(told),
-                Some(_) | None => self.replies.push(Reply::Outcomes(told, batch)),
+            Wish::Call { id, reply } => drop(reply.send(self.machine.call(id).cloned())),
+            Wish::Outcomes { batch, reply } => match self.batches.get_mut(&batch) {
+                Some(kept) if !kept.is_done => kept.waiting.push(reply),
+                Some(_) | None => self.replies.push(Reply::Outcomes(reply, batch)),
             },
             Wish::Release(batch) => self.release(batch),
             Wish::ShutDown(reason) => {
@@ -299,7 +303,7 @@ impl<L: Ledger> Driver<L> {
         if !answer.is_among(&asked.offers) {
             return AnswerResult::NotOffered;
         }
-        // A yes was meant for what stood there, not for what stands there now.
+        // The approval was for what the question showed, and that has changed.
         if answer == Answer::Once && self.is_changed(call) {
             self.again.insert(call);
             self.tell(Input::Changed(question));
@@ -312,14 +316,14 @@ impl<L: Ledger> Driver<L> {
         AnswerResult::Taken
     }
 
-    /// Whether what a question about a call rested on is not so any more.
+    /// Whether the stamp of a call has changed since its question was shown.
     fn is_changed(&self, call: CallId) -> bool {
         let Some(asked) = self.stamps.get(&call) else { return false };
         let request = self.machine.call(call).map(|it| &it.request);
         request.is_some_and(|it| self.tools.stamp(&it.tool, &it.arguments) != *asked)
     }
 
-    /// The caller of a batch needs it no longer: it is forgotten when all its calls have ended.
+    /// Marks a batch as dropped by its caller: it is forgotten when all its calls have ended.
     fn release(&mut self, batch: BatchId) {
         let Some(kept) = self.batches.get_mut(&batch) else { return };
         kept.is_released = true;
@@ -329,12 +333,12 @@ impl<L: Ledger> Driver<L> {
         }
     }
 
-    /// The question that a call asks, as whoever answers sees it.
+    /// The question about a call, with everything that a person must know.
     fn asked(&mut self, call: CallId, question: QuestionId) -> Option<Asked> {
         let subject = self.machine.subject(call)?;
         let request = &self.machine.call(call)?.request;
         let (tool, arguments) = (&request.tool, &request.arguments);
-        // Before it is shown, so that what changes in between is noticed too.
+        // Taken before the preview, so that a change in between is noticed.
         self.stamps.insert(call, self.tools.stamp(tool, arguments));
         let preview = self.tools.preview(tool, arguments);
         let policy = self.machine.policy();
@@ -372,12 +376,12 @@ impl<L: Ledger> Driver<L> {
         })
     }
 
-    /// Writes down what happened. What follows from it may then be done.
+    /// Records what has happened. Then the effects may be performed.
     async fn write(&mut self) -> Result<(), Error> {
-        let effects = std::mem::take(&mut self.page);
+        let mut effects = std::mem::take(&mut self.page);
         let mut asked = Vec::new();
         for effect in &effects {
-            // What was cancelled on the same page is not asked about any more.
+            // A question about a call that was cancelled meanwhile is dropped.
             if let Effect::Ask(call, question) = effect
                 && self.machine.asker(*question).is_some()
             {
@@ -386,10 +390,11 @@ impl<L: Ledger> Driver<L> {
         }
         if !effects.is_empty() {
             let (machine, effects) = (&self.machine, effects.as_slice());
-            let page = Page { at: self.now, asked: &mut asked, effects, machine };
+            let (asked, declined) = (&mut asked, &mut self.declined);
+            let page = Page { at: self.now, asked, declined, effects, machine };
             self.ledger.record(page).await?;
         }
-        for effect in effects {
+        for effect in effects.drain(..) {
             match effect {
                 Effect::Record(call, state) => {
                     if let State::Done(outcome) = &state {
@@ -397,19 +402,23 @@ impl<L: Ledger> Driver<L> {
                         self.stamps.remove(&call);
                         self.again.remove(&call);
                         self.approved.remove(&call);
+                        self.declined.remove(&call);
                     }
                     self.around.watchers.tell(&Event::Moved { call, state });
                 }
-                // What is asked stands on the page, and is told below.
+                // The question is part of the page, and is published below.
                 Effect::Ask(..) => {}
                 Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
-                effect @ (Effect::Validate(..)
-                | Effect::Run(..)
+                Effect::Validate(call, version) => self.to_validate.push_back((call, version)),
+                effect @ (Effect::Run(..)
                 | Effect::Kill(..)
                 | Effect::Wake { .. }
                 | Effect::BatchDone(_)) => self.todo.push_back(effect),
             }
         }
+        // Reuse the memory for the next page, unless a large batch has made it large.
+        effects.shrink_to(2 * PAGE);
+        self.page = effects;
         self.questions.retain(|it| self.machine.asker(it).is_some());
         for asked in asked {
             let asked = Arc::new(asked);
@@ -417,17 +426,17 @@ impl<L: Ledger> Driver<L> {
             self.around.watchers.tell(&Event::Asked(asked));
         }
         for reply in std::mem::take(&mut self.replies) {
-            // Whoever asked may have gone.
+            // The caller may be gone.
             match reply {
-                Reply::Scheduled(told, what) => {
-                    if let Err(what) = told.send(what) {
+                Reply::Scheduled(reply, what) => {
+                    if let Err(what) = reply.send(what) {
                         self.release(what.batch);
                     }
                 }
-                Reply::Answered(told, what) => drop(told.send(what)),
-                Reply::Cancelled(told) => drop(told.send(())),
-                Reply::Outcomes(told, batch) => {
-                    drop(told.send(self.machine.outcomes(batch).unwrap_or_default()));
+                Reply::Answered(reply, what) => drop(reply.send(what)),
+                Reply::Cancelled(reply) => drop(reply.send(())),
+                Reply::Outcomes(reply, batch) => {
+                    drop(reply.send(self.machine.outcomes(batch).unwrap_or_default()));
                 }
             }
         }
@@ -435,13 +444,23 @@ impl<L: Ledger> Driver<L> {
         Ok(())
     }
 
-    /// Does what is written down.
+    /// Performs the next recorded effect, if there is any.
+    fn perform_next(&mut self) -> bool {
+        if let Some(effect) = self.todo.pop_front() {
+            self.perform(effect);
+        } else if let Some((call, version)) = self.to_validate.pop_front() {
+            self.validate(call, version);
+        } else {
+            return false;
+        }
+        true
+    }
+
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Validate(call, version) => self.validate(call, version),
             Effect::Run(call, attempt) => self.start(call, attempt),
             Effect::Kill(call, attempt) => {
-                // One that is not known has ended, and that is about to be heard.
+                // If the attempt is unknown, it has ended, and its end is about to be received.
                 if let Some(it) = self.under_way.get_mut(&(call, attempt)) {
                     it.brake.stop(Stopping::Asked);
                     it.timers.push(self.timers.add(self.patience, Due::GiveUp(call, attempt)));
@@ -458,19 +477,19 @@ impl<L: Ledger> Driver<L> {
                 self.around.watchers.tell(&Event::BatchDone(batch));
                 let Some(kept) = self.batches.get_mut(&batch) else { return };
                 kept.is_done = true;
-                for told in kept.waiting.drain(..) {
-                    drop(told.send(self.machine.outcomes(batch).unwrap_or_default()));
+                for reply in kept.waiting.drain(..) {
+                    drop(reply.send(self.machine.outcomes(batch).unwrap_or_default()));
                 }
                 if kept.is_released {
                     self.release(batch);
                 }
             }
-            // Done when it was written.
-            Effect::Record(..) | Effect::Ask(..) | Effect::Illegal(..) => {}
+            // Handled when the page was written.
+            Effect::Record(..) | Effect::Validate(..) | Effect::Ask(..) | Effect::Illegal(..) => {}
         }
     }
 
-    /// Validates a call's tool and arguments, unless they have been changed or cancelled meanwhile.
+    /// Validates a call, unless it was changed or cancelled meanwhile.
     fn validate(&mut self, call: CallId, version: ArgumentsVersion) {
         if !self.machine.is_validating(call, version) {
             return;
@@ -484,9 +503,12 @@ impl<L: Ledger> Driver<L> {
     fn start(&mut self, call: CallId, attempt: Attempt) {
         let Some(it) = self.machine.call(call) else { return };
         let badly = |what: &str| Ended::Badly { what: what.to_owned(), output: Output::default() };
-        // A call may be told to stop before its attempt begins: it does not begin then.
+        // A call may be cancelled before its attempt starts.
         if self.machine.is_stopping(call) {
             return self.ended(call, attempt, badly("stopped before it began"));
+        }
+        if let Some(why) = self.declined.get(&call).cloned() {
+            return self.ended(call, attempt, Ended::Declined(why));
         }
         let is_changed = self.is_changed(call);
         if self.stamps.remove(&call).is_some() && is_changed && !self.machine.is_given(call) {
@@ -495,22 +517,22 @@ impl<L: Ledger> Driver<L> {
         }
         let listener = self.batches.get(&it.batch).map(|it| Arc::clone(&it.listener));
         let (Some(tool), Some(listener)) = (self.tools.get(&it.request.tool), listener) else {
-            // It was validated, so the tool was there; but nothing here takes that for granted.
-            return self.ended(call, attempt, badly("its tool has gone"));
+            // The call was validated, so the tool exists; this is only for safety.
+            return self.ended(call, attempt, badly("its tool does not exist any more"));
         };
         let brake = Arc::new(Brake::default());
         let work = Work::new(call, attempt, &self.around, &brake)
             .heard_by(listener)
             .approved(self.approved.get(&call).cloned());
-        let (tool, arguments) = (Arc::clone(tool), it.request.arguments.clone());
+        let arguments = it.request.arguments.clone();
         let kept = Arc::clone(&self.kept_of_outputs);
-        let under_way = UnderWay { brake: Arc::clone(&brake), timers: Vec::new() };
-        self.under_way.insert((call, attempt), under_way);
-        self.running.push(Box::pin(attempt::run(tool, arguments, work, brake, kept)));
+        let running = attempt::run(&**tool, arguments, work, Arc::clone(&brake), kept);
+        self.under_way.insert((call, attempt), UnderWay { brake, timers: Vec::new() });
+        self.running.push(Box::pin(running));
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panicked(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

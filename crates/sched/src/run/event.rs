@@ -1,4 +1,4 @@
-//! What watchers are told, and how: a slow one loses lines of output, never a state.
+//! The events for subscribers. A slow subscriber loses lines of output, but never a state.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,48 +10,48 @@ use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use crate::call::{BatchId, CallId, State};
 use crate::output::Line;
 
-/// How many lines a watcher may be behind before it loses some.
+/// How many lines a subscriber may be behind before it loses some.
 const BEHIND: usize = 4_096;
 
-/// Something that happened.
+/// An event of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
-    /// A call stands somewhere else now. The ledger knows.
+    /// A call has a new state. It is recorded in the ledger.
     Moved {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// Where it stands.
+        /// Its new state.
         state: State,
     },
-    /// A person is asked. The ledger knows.
+    /// A person is asked. The question is recorded in the ledger.
     Asked(Arc<Asked>),
-    /// A running call said something.
+    /// A running call printed a line.
     Output {
-        /// Which.
+        /// The call.
         call: CallId,
-        /// In which attempt.
+        /// The attempt.
         attempt: Attempt,
-        /// What.
+        /// The line.
         line: Line,
     },
-    /// So many lines came too fast for this watcher.
+    /// This subscriber was too slow and has lost lines.
     Lost {
-        /// How many.
+        /// The number of lost lines.
         lines: u64,
     },
-    /// All calls of a batch have ended. Comes once for each.
+    /// All calls of a batch have ended. Sent once per batch.
     BatchDone(BatchId),
 }
 
-/// What one watcher is told, from when it began to watch.
+/// A subscription to the events of a run.
 pub struct Events {
     receiver: UnboundedReceiver<Event>,
-    /// How many lines wait to be received.
+    /// How many lines are in the queue.
     lines: Arc<AtomicUsize>,
 }
 
 impl Events {
-    /// The next event, or `None` once the run is over. Nothing is lost if the answer is not waited for.
+    /// Waits for the next event; `None` once the run is over. Cancel-safe.
     pub async fn next(&mut self) -> Option<Event> {
         let event = self.receiver.recv().await;
         if matches!(event, Some(Event::Output { .. })) {
@@ -64,12 +64,12 @@ impl Events {
 struct Watcher {
     sender: UnboundedSender<Event>,
     lines: Arc<AtomicUsize>,
-    /// How many lines it has lost since the last one that it got.
+    /// How many lines were lost since the last one that was delivered.
     lost: u64,
 }
 
 impl Watcher {
-    /// Says whether anybody still listens.
+    /// Sends an event. Returns whether the subscriber still exists.
     fn tell(&mut self, event: &Event) -> bool {
         if let Event::Output { .. } = event {
             if self.lines.load(Ordering::Relaxed) >= BEHIND {
@@ -89,7 +89,7 @@ impl Watcher {
     }
 }
 
-/// All watchers.
+/// All subscribers.
 #[derive(Default)]
 pub(crate) struct Watchers(Mutex<Vec<Watcher>>);
 
@@ -105,12 +105,12 @@ impl Watchers {
         !self.lock().is_empty()
     }
 
-    /// Tells everybody. Who has gone is forgotten.
+    /// Sends an event to all subscribers. Those that are gone are removed.
     pub(crate) fn tell(&self, event: &Event) {
         self.lock().retain_mut(|it| it.tell(event));
     }
 
-    /// Nothing more happens.
+    /// Ends all subscriptions.
     pub(crate) fn close(&self) {
         for mut watcher in self.lock().drain(..) {
             watcher.tell_lost();

@@ -1,8 +1,9 @@
-//! What must be written down before anything follows from it.
+//! The ledger: records what happens before it has effects.
 //!
-//! The driver tells a ledger of every transition and every question, and goes on only when the ledger
-//! says that this would survive a crash. Where it is kept is the ledger's business.
+//! The driver passes every transition and every question to the ledger, and goes on only when the
+//! ledger says that the record would survive a crash.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
@@ -12,40 +13,43 @@ use punchlist_model::call::Asked;
 use crate::call::{Call, CallId, State};
 use crate::machine::{Effect, Scheduler};
 
-/// Keeps what happens to calls.
+/// Records what happens to calls.
 pub trait Ledger: Send {
-    /// Writes a page down, all of it or nothing, and answers only once it would survive a crash.
+    /// Records a page, all of it or nothing, and returns only once it would survive a crash.
     ///
-    /// Nothing on the page has had an effect yet. An error stops the driver, which ends what runs.
+    /// Nothing on the page has had an effect yet. An error stops the driver, which stops all
+    /// running calls.
     fn record<'a>(&'a mut self, page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>>;
 }
 
-/// Why a page could not be written.
+/// Why a page could not be recorded.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("what happened to calls cannot be written down: {0}")]
+#[error("the ledger cannot be written: {0}")]
 pub struct LedgerError(#[source] Arc<dyn std::error::Error + Send + Sync>);
 
 impl LedgerError {
-    /// That it could not be written, because of this.
+    /// An error with this cause.
     pub fn new(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(Arc::from(why.into()))
     }
 }
 
-/// What happened since the last page.
+/// What has happened since the last page.
 #[derive(Debug)]
 pub struct Page<'a> {
-    /// When.
+    /// The time.
     pub at: Timestamp,
-    /// What people are asked. The ledger may add what it knows of it (title, place, context): whoever
-    /// is asked is then shown that too.
+    /// The questions. The ledger may add what it knows (title, place, context), so that the person
+    /// sees it too.
     pub asked: &'a mut [Asked],
+    /// Calls that must not run, with the reason.
+    pub(super) declined: &'a mut BTreeMap<CallId, String>,
     pub(super) effects: &'a [Effect],
     pub(super) machine: &'a Scheduler,
 }
 
 impl<'a> Page<'a> {
-    /// The transitions, in order: a call, and where it stood then. A call may be there several times.
+    /// The transitions, in order: a call and its new state. A call may appear several times.
     pub fn moved(&self) -> impl Iterator<Item = (CallId, &'a State)> + use<'a> {
         self.effects.iter().filter_map(|effect| match effect {
             Effect::Record(call, state) => Some((*call, state)),
@@ -59,13 +63,19 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// A call as it stands at the end of the page: its batch, its request, its newest state.
+    /// Declines a call, for example because somebody else has done its work. Its attempt then ends
+    /// as [declined](crate::call::Ended::Declined), and its tool is not called.
+    pub fn decline(&mut self, call: CallId, why: String) {
+        self.declined.insert(call, why);
+    }
+
+    /// A call as it is at the end of the page: its batch, request and newest state.
     pub fn call(&self, id: CallId) -> Option<&'a Call> {
         self.machine.call(id)
     }
 }
 
-/// Keeps nothing: what happened is forgotten when the program ends.
+/// A ledger that records nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLedger;
 

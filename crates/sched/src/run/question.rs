@@ -1,4 +1,4 @@
-//! Questions that wait for an answer: listed, handed out one by one, and answered.
+//! Open questions: listed, handed out one by one, and answered.
 
 use std::ops::Deref;
 use std::pin::pin;
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use super::{Run, RunOver};
 use crate::call::QuestionId;
 
-/// A question to a person, and the way to answer it. What is asked is read through it: see [`Asked`].
+/// An open question, and the way to answer it. It derefs to [`Asked`], which has the content.
 #[derive(Clone)]
 pub struct Question {
     pub(super) asked: Arc<Asked>,
@@ -19,12 +19,13 @@ pub struct Question {
 }
 
 impl Question {
-    /// Answers it.
+    /// Answers the question.
     pub async fn answer(&self, answer: Answer) -> Result<AnswerResult, RunOver> {
         self.run.answer(self.asked.id, answer, None).await
     }
 
-    /// Answers it in somebody's name, which the tool is told: see [`crate::Work::approved_by`].
+    /// Answers the question in somebody's name, which the tool gets: see
+    /// [`crate::Work::approved_by`].
     pub async fn answer_as(&self, by: Actor, answer: Answer) -> Result<AnswerResult, RunOver> {
         self.run.answer(self.asked.id, answer, Some(by)).await
     }
@@ -38,18 +39,18 @@ impl Deref for Question {
     }
 }
 
-/// What became of an answer.
+/// The result of answering.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AnswerResult {
-    /// It counts.
+    /// The answer counts.
     Taken,
-    /// Nobody waits for it any more: somebody else was first, or the call was cancelled.
+    /// The question is no longer open: somebody else has answered, or the call was cancelled.
     Late,
-    /// It is none of the answers that the question offers. The question still waits.
+    /// The question does not offer this answer. It stays open.
     NotOffered,
 }
 
-/// The questions that wait, the oldest first.
+/// The open questions, the oldest first.
 #[derive(Default)]
 pub(super) struct Questions {
     open: Mutex<Open>,
@@ -59,13 +60,13 @@ pub(super) struct Questions {
 #[derive(Default)]
 struct Open {
     waiting: Vec<Waiting>,
-    /// Nobody will ask any more.
+    /// Whether the run is over.
     is_over: bool,
 }
 
 struct Waiting {
     asked: Arc<Asked>,
-    /// Somebody has got it from [`Questions::next`].
+    /// Whether [`Questions::next`] has handed it out.
     is_handed_out: bool,
 }
 
@@ -75,7 +76,7 @@ impl Questions {
         self.changed.notify_waiters();
     }
 
-    /// Leaves only those that still wait.
+    /// Removes the questions that are no longer open.
     pub(super) fn retain(&self, waits: impl Fn(QuestionId) -> bool) {
         self.lock().waiting.retain(|it| waits(it.asked.id));
     }
@@ -96,11 +97,11 @@ impl Questions {
         self.lock().waiting.iter().find(|it| it.asked.id == id).map(|it| Arc::clone(&it.asked))
     }
 
-    /// The oldest question that nobody has got from here, or `None` once the run is over.
+    /// Waits for the oldest question that was not handed out yet; `None` once the run is over.
     pub(super) async fn next(&self) -> Option<Arc<Asked>> {
         loop {
             let mut changed = pin!(self.changed.notified());
-            // From here on no change is missed.
+            // From here on, no change is missed.
             changed.as_mut().enable();
             {
                 let mut open = self.lock();

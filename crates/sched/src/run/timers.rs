@@ -1,4 +1,4 @@
-//! Things that are due after a while.
+//! Timers.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -8,17 +8,17 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// The longest that is waited for; whoever waits longer is as good as never due.
+/// The longest delay of a timer.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// When something is due, and a number that tells it from others that are due then.
+/// The time of a timer, and a number that makes it unique.
 pub(super) type TimerKey = (Instant, u64);
 
-/// Things that are due, by when.
+/// Pending timers, by time.
 pub(super) struct Timers<T> {
     all: BTreeMap<TimerKey, T>,
     next: u64,
-    /// Sleeps until the first of them.
+    /// Sleeps until the first timer.
     sleep: Option<Pin<Box<Sleep>>>,
 }
 
@@ -29,7 +29,7 @@ impl<T> Default for Timers<T> {
 }
 
 impl<T> Timers<T> {
-    /// Something is due after that time.
+    /// Adds a timer.
     pub(super) fn add(&mut self, after: Duration, what: T) -> TimerKey {
         let key = (Instant::now() + after.min(LONGEST), self.next);
         self.all.insert(key, what);
@@ -37,18 +37,18 @@ impl<T> Timers<T> {
         key
     }
 
-    /// Nobody waits for it any more.
+    /// Removes a timer.
     pub(super) fn remove(&mut self, key: TimerKey) {
         self.all.remove(&key);
     }
 
-    /// How many things are due.
+    /// The number of pending timers.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// The next that is due, once it is.
+    /// The next expired timer.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<T> {
         let Some(((at, _), _)) = self.all.first_key_value() else { return Poll::Pending };
         let at = *at;

@@ -1,4 +1,4 @@
-//! A tool that is a function.
+//! Tools made from a function.
 
 use std::future::Future;
 
@@ -10,14 +10,14 @@ use crate::access::Access;
 use crate::call::{Checked, Ended, Kind, Output};
 use crate::policy::Subject;
 
-/// A tool of this name, whose arguments fit this JSON Schema, and which does what the function does.
+/// Makes a tool of this name from a function; its arguments must match this JSON Schema.
 ///
-/// Policy asks a person before it runs, unless a rule allows it or it is said to be
-/// [harmless](ToolFn::harmless). It touches nothing that other calls could mind, unless
-/// [`ToolFn::access`] says what.
+/// The policy asks a person before each call, unless a rule allows it or the tool is
+/// [harmless](ToolFn::harmless). The tool conflicts with no other call, unless [`ToolFn::access`]
+/// says what it reads and writes.
 ///
-/// The function gives back a text, an [`Output`] or what went wrong, as a `Result`; or an [`Ended`], if
-/// there is output to keep of a call that failed or was stopped.
+/// The function returns a `Result` with a text or an [`Output`], or an error message; or an
+/// [`Ended`], if a failed or stopped call has output to keep.
 pub fn tool_fn<F, R, T>(name: impl Into<String>, schema: Value, run: F) -> ToolFn<F>
 where
     F: Fn(Value, Work) -> R + Send + Sync,
@@ -34,7 +34,7 @@ where
     }
 }
 
-/// A tool that is a function. See [`tool_fn`].
+/// A tool made from a function. See [`tool_fn`].
 pub struct ToolFn<F> {
     name: String,
     description: String,
@@ -45,19 +45,19 @@ pub struct ToolFn<F> {
 }
 
 impl<F> ToolFn<F> {
-    /// What it does, for whoever may call it.
+    /// Sets the description, for models.
     #[must_use]
     pub fn describe(self, description: impl Into<String>) -> Self {
         Self { description: description.into(), ..self }
     }
 
-    /// It changes nothing: allowed where no rule says otherwise.
+    /// Says that the tool changes nothing: it is allowed unless a rule says otherwise.
     #[must_use]
     pub fn harmless(self) -> Self {
         Self { is_harmless: true, ..self }
     }
 
-    /// What each call touches.
+    /// Sets what each call reads and writes.
     #[must_use]
     pub fn access(self, access: Access) -> Self {
         Self { access, ..self }

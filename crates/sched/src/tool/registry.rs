@@ -1,4 +1,4 @@
-//! The tools that there are, by name, each with its schema ready for use.
+//! The registry of tools, by name, with their compiled schemas.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,28 +12,28 @@ use crate::call::Checked;
 use crate::policy::Policy;
 use crate::run::panicked;
 
-/// How many faults in arguments are named.
+/// Maximum of reported errors in arguments.
 const MOST_FAULTS: usize = 5;
-/// How many characters of a fault are said. It may quote the arguments.
+/// Maximum length of an error message in characters. It may quote the arguments.
 const LONGEST_FAULT: usize = 300;
 
-/// A tool that cannot be offered: a fault of whoever made it.
+/// A tool that cannot be registered: a bug of its author.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BadTool {
-    /// There is one of that name.
+    /// There is another tool of that name.
     #[error("there are two tools called {0:?}")]
     Twice(String),
-    /// Its schema is not a JSON Schema.
-    #[error("the schema of the tool {name:?} is not a JSON Schema: {why}")]
+    /// The tool's schema is not a JSON Schema.
+    #[error("the schema of tool {name:?} is not a valid JSON Schema: {why}")]
     Schema {
         /// The tool.
         name: String,
-        /// What is wrong.
+        /// The error message.
         why: String,
     },
 }
 
-/// The tools that there are, by name.
+/// The registry of tools, by name.
 #[derive(Clone, Default)]
 pub struct Tools(BTreeMap<String, Entry>);
 
@@ -44,7 +44,7 @@ struct Entry {
 }
 
 impl Tools {
-    /// No tools.
+    /// An empty registry.
     pub fn new() -> Self {
         Self::default()
     }
@@ -63,7 +63,7 @@ impl Tools {
         Ok(())
     }
 
-    /// These tools and another one.
+    /// Adds a tool, and returns the registry.
     pub fn with(mut self, tool: impl Tool + 'static) -> Result<Self, BadTool> {
         self.add(Arc::new(tool))?;
         Ok(self)
@@ -79,13 +79,13 @@ impl Tools {
         self.0.values().map(|it| &it.tool)
     }
 
-    /// The tools that a model is offered: all but those that rules deny wholly. It would only learn that
-    /// they are denied.
+    /// The tools that a model gets: all but those that the policy denies completely.
     pub fn offered(&self, policy: &Policy) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.iter().filter(|it| !policy.denies_all_of(it.name(), it.server()))
     }
 
-    /// Looks at a call: the tool exists, the arguments fit its schema, and it agrees itself.
+    /// Validates a call: the tool exists, the arguments match its schema, and the tool accepts
+    /// them.
     pub fn check(&self, name: &str, arguments: &Value) -> Result<Checked, String> {
         let Some(Entry { tool, schema }) = self.0.get(name) else {
             let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
@@ -97,17 +97,20 @@ impl Tools {
         }
         let check = || tool.check(arguments);
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|payload| {
-            Err(format!("the tool broke while it looked at them: {}", panicked(&*payload)))
+            Err(format!(
+                "the tool panicked while it checked the arguments: {}",
+                panicked(&*payload)
+            ))
         })
     }
 
-    /// What a question about a call rests on.
+    /// The tool's stamp for a call.
     pub(crate) fn stamp(&self, name: &str, arguments: &Value) -> Option<String> {
         let stamp = || self.get(name).and_then(|tool| tool.stamp(arguments));
         catch_unwind(AssertUnwindSafe(stamp)).ok().flatten()
     }
 
-    /// What a call would do, in the tool's words. What a tool that breaks would do is not known.
+    /// The tool's preview of a call; empty if the tool panics.
     pub(crate) fn preview(&self, name: &str, arguments: &Value) -> Preview {
         let preview = || self.get(name).map(|tool| tool.preview(arguments));
         let shown = catch_unwind(AssertUnwindSafe(preview)).ok().flatten();

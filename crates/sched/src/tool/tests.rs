@@ -1,4 +1,4 @@
-//! The look at a call before anything happens.
+//! Tests of validating a call.
 
 use std::sync::Arc;
 

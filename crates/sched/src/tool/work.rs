@@ -1,5 +1,4 @@
-//! What a running call is given: who it is, where its live output goes, how it starts processes, and
-//! whether it is to stop.
+//! The context of a running call: its id, its live output, its processes, and the signal to stop.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,17 +20,17 @@ pub(crate) struct Surroundings {
     pub(crate) files: Arc<Files>,
 }
 
-/// What a running call is given.
+/// The context of a running call.
 pub struct Work {
     call: CallId,
     attempt: Attempt,
     around: Arc<Surroundings>,
     brake: Arc<Brake>,
-    /// Who hears what it prints, besides those who watch the run.
+    /// Gets what the call prints, besides the subscribers of the run.
     listener: Option<Arc<Listener>>,
-    /// Who has said yes to it.
+    /// Who approved the call.
     approved_by: Option<Actor>,
-    /// How many outputs it has begun to keep.
+    /// How many outputs were captured.
     outputs: AtomicU32,
 }
 
@@ -61,7 +60,8 @@ impl Work {
         Self { approved_by, ..self }
     }
 
-    /// Work outside any run, for who calls a tool by itself: nobody watches it, nobody stops it.
+    /// A context outside any run, for calling a tool directly: without subscribers, and never
+    /// stopped.
     pub fn alone(processes: Processes, output: output::Options) -> Self {
         let around = Surroundings {
             watchers: Arc::default(),
@@ -73,22 +73,22 @@ impl Work {
         Self::new(CallId(0), Attempt(1), &Arc::new(around), &Arc::default())
     }
 
-    /// Which call it is.
+    /// The call's id.
     pub fn call(&self) -> CallId {
         self.call
     }
 
-    /// Which attempt it is.
+    /// The number of the attempt.
     pub fn attempt(&self) -> Attempt {
         self.attempt
     }
 
-    /// Who said yes to the call, if somebody was asked and gave a name.
+    /// Who approved the call, if a person was asked and gave a name.
     pub fn approved_by(&self) -> Option<&Actor> {
         self.approved_by.as_ref()
     }
 
-    /// Says something to whoever watches.
+    /// Prints a line for the subscribers.
     pub fn say(&self, line: Line) {
         if let Some(listener) = &self.listener {
             listener.say(self.call, &line);
@@ -99,18 +99,18 @@ impl Work {
         }
     }
 
-    /// Whether it is to stop.
+    /// Whether the call must stop.
     pub fn is_stopping(&self) -> bool {
         self.brake.is_on()
     }
 
-    /// Waits until it is to stop.
+    /// Waits until the call must stop.
     pub async fn stopping(&self) {
         self.brake.reached(Stopping::Asked).await;
     }
 
-    /// Starts a process. It is ended, with all that came of it, when the call is to stop, and when
-    /// the answer is dropped.
+    /// Starts a process. It is ended, with its descendants, when the call must stop or the
+    /// [`Running`] is dropped.
     pub async fn spawn(&self, command: Command) -> Result<Running, process::Error> {
         if self.brake.is_on() {
             return Err(process::Error::Stopping);
@@ -120,7 +120,7 @@ impl Work {
         running.started().await
     }
 
-    /// Runs a process to its end: what it says is passed on live and kept up to the limit.
+    /// Runs a process to its end: its output is passed on live, and kept up to the limit.
     pub async fn run(&self, command: Command) -> Result<Finished, process::Error> {
         let mut capture = self.capture();
         let longest = self.around.output.longest_line;
@@ -143,9 +143,9 @@ impl Work {
         Ok(Finished { exit, output: capture.finish() })
     }
 
-    /// Keeps what the call says, in a file named after the call, its attempt from the second on, and the
-    /// number of the output from the second on. The file stays until the call's end is recorded, and
-    /// longer if the output must be cut.
+    /// Captures an output in a file, named after the call, the attempt (from the second on) and the
+    /// number of the output (from the second on). The file stays until the call's end is recorded,
+    /// and longer if the output is cut.
     pub fn capture(&self) -> Capture {
         let (around, outputs) = (&self.around, &self.outputs);
         let nth = outputs.fetch_add(1, Ordering::Relaxed).saturating_add(1);
@@ -157,14 +157,14 @@ impl Work {
 /// A process that ran to its end.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finished {
-    /// How it ended, or why that is not known.
+    /// How the process ended, or why that is unknown.
     pub exit: Result<Exit, process::Error>,
-    /// What it said.
+    /// The output.
     pub output: Output,
 }
 
 impl Finished {
-    /// How a call ended that consists of this process: well if it says so.
+    /// The end of a call that consists of this process: a success if the exit code is 0.
     pub fn ended(self) -> Ended {
         match self.exit {
             Ok(exit) if exit.is_success() => Ended::Well(self.output),

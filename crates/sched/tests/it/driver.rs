@@ -1,4 +1,5 @@
-//! One loop: facts in, the ledger first, then effects, and every batch told of once.
+//! Tests of the driver: inputs first, then the ledger, then effects; and one event per finished
+//! batch.
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -41,7 +42,7 @@ impl Stage {
     }
 }
 
-/// What is told until the batch is done.
+/// The events until the batch is done.
 async fn until_done(events: &mut Events) -> Vec<Event> {
     let mut all = Vec::new();
     loop {
@@ -127,7 +128,7 @@ async fn a_question_is_written_down_with_what_it_shows_and_answered_once() {
     let another = Permit { tool: Some("act".into()), ..Permit::default() };
     assert_eq!(answer(Answer::Session(vec![another])).await, Ok(AnswerResult::NotOffered));
     assert_eq!(answer(Answer::Modify(json!({"do": "badly"}))).await, Ok(AnswerResult::Taken));
-    // A person chose the other arguments, so the call runs with them and asks nothing more.
+    // A person chose the other arguments, so the call runs with them without another question.
     assert_eq!(answer(Answer::Refuse(Some("too late".into()))).await, Ok(AnswerResult::Late));
     let nobody_asked = QuestionId(options().machine.ids.nth(99));
     assert_eq!(stage.run.answer(nobody_asked, Answer::Once, None).await, Ok(AnswerResult::Late));
@@ -159,14 +160,11 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
     let mut events = stage.run.subscribe();
     stage.run.schedule(vec![act("never")]).await.unwrap();
     stage.until("call 0 waits").await;
-    // Its state may not have been written before the answer, but its execution never is.
+    // The state may be recorded later than the reply, but the execution never starts before it.
     drop(stage.run.schedule(vec![act("well")]).await);
     let error = stage.run.ended().await.unwrap_err();
     assert!(matches!(error, Error::Ledger(_)), "{error:?}");
-    assert_eq!(
-        error.to_string(),
-        "what happened to calls cannot be written down: the disk is full"
-    );
+    assert_eq!(error.to_string(), "the ledger cannot be written: the disk is full");
     assert!(!stage.log.all().contains(&"call 1 runs".to_owned()), "{:?}", stage.log.all());
     while let Some(event) = events.next().await {
         assert!(!matches!(event, Event::BatchDone(_)), "{event:?}");
@@ -175,12 +173,21 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
 }
 
 #[tokio::test]
+async fn a_call_that_the_ledger_declines_is_never_run() {
+    let stage = Stage::declining(CallId(0));
+    let outcomes = stage.outcomes(vec![act("well"), act("well")]).await;
+    let declined = CancelReason::Declined("somebody else has done it".to_owned());
+    assert_eq!(outcomes, [cancelled(declined, ""), well("well")]);
+    assert!(!stage.log.all().contains(&"call 0 runs".to_owned()), "{:?}", stage.log.all());
+}
+
+#[tokio::test]
 async fn a_call_that_is_cancelled_before_it_began_never_begins() {
     let stage = Stage::new();
     let mut events = stage.run.subscribe();
     let mut scheduled = pin!(stage.run.schedule(vec![act("well")]));
     let mut cancelled = pin!(stage.run.cancel(Target::All, nobody()));
-    // Both wishes are there before the loop looks at either.
+    // Both requests arrive before the loop reads either.
     poll_fn(|context| {
         assert!(scheduled.as_mut().poll(context).is_pending());
         assert!(cancelled.as_mut().poll(context).is_pending());
@@ -291,7 +298,7 @@ async fn whoever_is_dropped_keeps_what_it_has_said() {
     let directory = Some(dir.path().join("run"));
     let output = output::Options { directory, ..output::Options::default() };
     let patience = Duration::from_millis(20);
-    let stage = Stage::with(Options { patience, output, ..options() }, None);
+    let stage = Stage::with(Options { patience, output, ..options() });
     let batch = stage.run.schedule(vec![act("says, never stops")]).await.unwrap();
     stage.until("call 0 waits").await;
     stage.run.cancel(Target::Batch(batch.id()), nobody()).await.unwrap();
@@ -317,7 +324,7 @@ async fn whoever_is_cancelled_between_two_attempts_keeps_what_the_first_one_said
     let retry = Retry { times: 1, wait_ms: 60_000 };
     let batch = stage.run.schedule(vec![Request { retry, ..act("badly") }]).await.unwrap();
     stage.until("call 0 is executing").await;
-    // Scheduled first, then for the next attempt.
+    // First as scheduled, then for the next attempt.
     while stage.log.all().iter().filter(|it| *it == "call 0 is scheduled").count() < 2 {
         tokio::task::yield_now().await;
     }
@@ -328,14 +335,14 @@ async fn whoever_is_cancelled_between_two_attempts_keeps_what_the_first_one_said
 #[tokio::test]
 async fn calls_that_end_together_or_cross_a_cancel_are_told_of_once() {
     for how_many_opened in 0..=3 {
-        // Who stands at a closed door does not hear that it is to stop.
+        // A call that waits at a closed door ignores the request to stop.
         let stage = Stage::patient(Duration::from_millis(10));
         let mut events = stage.run.subscribe();
         let batch = stage.run.schedule(vec![act("door"); 3]).await.unwrap();
         for call in 0..3 {
             stage.until(&format!("call {call} waits")).await;
         }
-        // All of this is there when the loop looks next, in whatever order it looks.
+        // All of this has arrived when the loop reads next, in whatever order it reads.
         (0..how_many_opened).for_each(|_| stage.doors.open("door"));
         stage.run.shut_down(nobody());
         let mut done = 0;
@@ -441,7 +448,7 @@ async fn a_large_batch_with_little_room_comes_to_its_end() {
     let mut batch = Batch::new();
     let mut calls: Vec<PlannedCall> = Vec::new();
     for n in 0..20_000_usize {
-        // Each waits for two that came before it.
+        // Each call depends on two earlier ones.
         let before = [n / 2, n / 3].into_iter().filter_map(|it| calls.get(it));
         calls.push(batch.add(act("well")).after(before));
     }

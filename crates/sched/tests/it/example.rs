@@ -1,12 +1,12 @@
-//! The example that builders begin with does what it says.
+//! Tests that the example for builders works.
 
 use std::process::{Command, Output};
 
 use punchlist_sched::process::{self, Processes};
 
-/// Runs the example with these variables more.
+/// Runs the example with these additional variables.
 fn example(variables: &[(&str, &str)]) -> Output {
-    // Beside this test's own program, where cargo puts what it builds for tests.
+    // Beside this test's own program, where cargo puts examples.
     let here = std::env::current_exe().unwrap();
     let program = here.ancestors().nth(2).unwrap().join("examples/calls");
     let output = Command::new(&program).envs(variables.iter().copied()).output();
@@ -45,15 +45,15 @@ fn the_readme_shows_lines_of_the_example() {
 
 #[tokio::test]
 async fn a_program_that_lacks_its_first_line_is_told_so_and_does_not_start_itself_again() {
-    // This program is none that becomes a guardian: it looks for tests of such a name, and ends.
+    // This test program does not become a guardian: it looks for tests of that name, and ends.
     let command = || process::Command::new("/bin/true", "/");
     let error = Processes::guarded().unwrap().spawn(command()).await.err().unwrap();
     let line = "`guardian::enter_if_called()` must be the first line of its `main`";
     assert!(error.to_string().contains(line), "{error}");
-    // As it would be in the second process, if that started processes itself.
+    // As in a guardian that starts processes itself.
     let said = example(&[("PUNCHLIST_GUARDIAN", "1")]).stdout;
     let said = String::from_utf8_lossy(&said);
-    assert!(said.contains("Error: the guardian of processes did not start"), "{said}");
+    assert!(said.contains("Error: the guardian did not start"), "{said}");
     assert!(said.contains(line), "{said}");
     let error = Processes::none().spawn(command()).await.err();
     assert_eq!(error, Some(process::Error::NotHere));

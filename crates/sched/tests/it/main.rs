@@ -1,4 +1,4 @@
-//! The driver as its callers meet it, with tools that do what a test tells them and no processes.
+//! Tests of the driver with tools that do what a test tells them, without processes.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! A stage for the driver: a tool that does what its arguments say, a ledger that remembers, and a log of
-//! who did what in which order.
+//! A test setup for the driver: a tool that does what its arguments say, a ledger in memory, and a
+//! log of what happened in which order.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use punchlist_sched::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// What happened, in order.
+/// The log.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -37,7 +37,7 @@ impl Log {
     }
 }
 
-/// Doors that calls wait at.
+/// Doors at which calls wait.
 #[derive(Clone, Default)]
 pub(crate) struct Doors(Arc<Mutex<BTreeMap<String, Arc<Notify>>>>);
 
@@ -60,7 +60,7 @@ struct Actor {
     doors: Doors,
 }
 
-/// Breaks when it is dropped.
+/// Panics when it is dropped.
 struct Brittle;
 
 impl Drop for Brittle {
@@ -160,16 +160,18 @@ impl Tool for Actor {
     }
 }
 
-/// Remembers what it is told, and fails when it is told to.
+/// A ledger in memory, which fails on demand.
 #[derive(Clone, Default)]
 pub(crate) struct Memory {
     pub(crate) log: Log,
-    /// Fails when it would write this.
+    /// Fails when it would record this.
     pub(crate) fails_at: Option<&'static str>,
+    /// Declines this call.
+    pub(crate) declines: Option<CallId>,
 }
 
 impl Ledger for Memory {
-    fn record<'a>(&'a mut self, page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
+    fn record<'a>(&'a mut self, mut page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
         Box::pin(async move {
             let mut lines: Vec<String> =
                 page.moved().map(|(call, state)| format!("{call} is {}", state.name())).collect();
@@ -180,6 +182,9 @@ impl Ledger for Memory {
                 return Err(LedgerError::new("the disk is full"));
             }
             lines.into_iter().for_each(|it| self.log.add(it));
+            if let Some(call) = self.declines {
+                page.decline(call, "somebody else has done it".to_owned());
+            }
             Ok(())
         })
     }
@@ -215,20 +220,27 @@ pub(crate) fn tools(log: &Log, doors: &Doors) -> Tools {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        Self::with(options(), None)
+        Self::with(options())
     }
 
     pub(crate) fn patient(patience: Duration) -> Self {
-        Self::with(Options { patience, ..options() }, None)
+        Self::with(Options { patience, ..options() })
     }
 
     pub(crate) fn failing(fails_at: &'static str) -> Self {
-        Self::with(options(), Some(fails_at))
+        Self::with_ledger(options(), Memory { fails_at: Some(fails_at), ..Memory::default() })
     }
 
-    pub(crate) fn with(options: Options, fails_at: Option<&'static str>) -> Self {
-        let (log, doors) = (Log::default(), Doors::default());
-        let ledger = Memory { log: log.clone(), fails_at };
+    pub(crate) fn declining(call: CallId) -> Self {
+        Self::with_ledger(options(), Memory { declines: Some(call), ..Memory::default() })
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        Self::with_ledger(options, Memory::default())
+    }
+
+    fn with_ledger(options: Options, ledger: Memory) -> Self {
+        let (log, doors) = (ledger.log.clone(), Doors::default());
         let run = Run::builder(tools(&log, &doors)).options(options).ledger(ledger).start();
         Self { run, log, doors }
     }

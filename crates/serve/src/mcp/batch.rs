@@ -1,40 +1,40 @@
 //! Batches: several messages in one line, whose answers go back in one line.
 //!
-//! Of the protocol's revisions only 2025-03-26 has them. Each message goes its own way; here is kept what was
-//! answered until the last of a batch is. It reads and writes nothing.
+//! Only revision 2025-03-26 of the protocol has batches. The messages are handled one by one; this
+//! file collects the answers until the batch is complete. It reads and writes nothing.
 
 use std::collections::HashSet;
 
 use rmcp::model::RequestId;
 
-/// The most messages of one batch.
+/// Maximum of messages in a batch.
 pub(super) const MOST: usize = 1_000;
 
-/// The batches that are not answered.
+/// The batches that are not completely answered.
 #[derive(Debug, Default)]
 pub(super) struct Batches(Vec<Batch>);
 
 /// One batch.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    /// The requests without an answer.
+    /// Requests without an answer.
     awaited: HashSet<RequestId>,
     /// The answers so far, each a line.
     answers: Vec<Vec<u8>>,
 }
 
 impl Batch {
-    /// Awaits the answer to a request. Says whether it is the first of that id.
+    /// Adds a request. Returns whether its id is new in the batch.
     pub(super) fn awaits(&mut self, id: RequestId) -> bool {
         self.awaited.insert(id)
     }
 
-    /// An answer that is known at once.
+    /// Adds an answer that is known at once.
     pub(super) fn answer(&mut self, line: Vec<u8>) {
         self.answers.push(line);
     }
 
-    /// The line of all answers, once there are all. A batch of notifications is not answered.
+    /// The line with all answers, once no request is left. A batch of notifications has no answer.
     fn line(&self) -> Option<Vec<u8>> {
         if !self.awaited.is_empty() || self.answers.is_empty() {
             return None;
@@ -45,7 +45,7 @@ impl Batch {
 }
 
 impl Batches {
-    /// Takes a new batch. Gives its line if nothing of it is awaited.
+    /// Adds a batch. Returns its line if it is already complete.
     pub(super) fn begin(&mut self, batch: Batch) -> Option<Vec<u8>> {
         if batch.awaited.is_empty() {
             return batch.line();
@@ -54,8 +54,8 @@ impl Batches {
         None
     }
 
-    /// What is to be written when a request was answered with this line: the line, if it belongs to no
-    /// batch; the line of the whole batch, if it was the last; else nothing yet.
+    /// Takes the answer to a request and returns what to write now: the answer, if the request
+    /// belongs to no batch; the line of the whole batch, if it is complete; otherwise nothing.
     pub(super) fn answered(&mut self, id: &RequestId, line: Vec<u8>) -> Option<Vec<u8>> {
         let Some(at) = self.0.iter().position(|it| it.awaited.contains(id)) else {
             return Some(line);
@@ -64,7 +64,7 @@ impl Batches {
         self.settle(at, id)
     }
 
-    /// A request was cancelled and will not be answered. Gives what is to be written now.
+    /// Removes a cancelled request, which gets no answer. Returns what to write now.
     pub(super) fn cancelled(&mut self, id: &RequestId) -> Option<Vec<u8>> {
         let at = self.0.iter().position(|it| it.awaited.contains(id))?;
         self.settle(at, id)
@@ -87,7 +87,7 @@ mod tests {
         RequestId::Number(number)
     }
 
-    fn said(line: Option<Vec<u8>>) -> Option<String> {
+    fn text(line: Option<Vec<u8>>) -> Option<String> {
         line.map(|it| String::from_utf8(it).unwrap())
     }
 
@@ -97,10 +97,10 @@ mod tests {
         assert!(batch.awaits(id(1)) && batch.awaits(id(2)) && !batch.awaits(id(2)));
         let mut batches = Batches::default();
         assert_eq!(batches.begin(batch), None);
-        assert_eq!(said(batches.answered(&id(7), b"7\n".to_vec())), Some("7\n".to_owned()));
+        assert_eq!(text(batches.answered(&id(7), b"7\n".to_vec())), Some("7\n".to_owned()));
         assert_eq!(batches.answered(&id(2), b"2\n".to_vec()), None);
-        assert_eq!(said(batches.answered(&id(1), b"1\n".to_vec())), Some("[2,1]\n".to_owned()));
-        assert_eq!(said(batches.answered(&id(1), b"1\n".to_vec())), Some("1\n".to_owned()));
+        assert_eq!(text(batches.answered(&id(1), b"1\n".to_vec())), Some("[2,1]\n".to_owned()));
+        assert_eq!(text(batches.answered(&id(1), b"1\n".to_vec())), Some("1\n".to_owned()));
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         let mut batches = Batches::default();
         batches.begin(batch);
         assert_eq!(batches.answered(&id(2), b"2\n".to_vec()), None);
-        assert_eq!(said(batches.cancelled(&id(1))), Some("[2]\n".to_owned()));
+        assert_eq!(text(batches.cancelled(&id(1))), Some("[2]\n".to_owned()));
         assert_eq!(batches.cancelled(&id(1)), None);
     }
 

@@ -1,8 +1,8 @@
-//! `tools/call`: from the arguments to what the model reads.
+//! `tools/call`: from the arguments to the result.
 //!
-//! What a model should read is a result, in band; a protocol error is only for a tool that there is
-//! not. Some clients show their model nothing but the structured content where there is some, so
-//! that says everything that the text does.
+//! Errors that a model should read are results; only an unknown tool is a protocol error. Some
+//! clients show their model only the structured content if there is any, so it says everything that
+//! the text says.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
-use super::approval::{Approval, Said};
+use super::approval::{Approval, UserAnswer};
 use super::{Server, Who};
 use punchlist_engine::session;
 use punchlist_engine::tool_service::{self, Told};
 
-/// The field of a structured result that holds the list as it stands after a change.
+/// The field of a structured result that has the list after a change.
 const AFTER_CHANGE: &str = "reminder";
 
 impl Server {
-    /// Runs a tool.
+    /// Handles `tools/call`.
     pub(super) async fn call(
         &self,
         mut params: CallToolRequestParams,
@@ -41,17 +41,18 @@ impl Server {
             Ok(call) => call,
             Err(reply) => return Ok(result(reply, None).into()),
         };
-        let said = self.said(&params, &call)?;
-        let done = self.run(&call, &context.meta, said.approval()).await;
-        let Done { told, after } = match done {
-            Ok(done) => done,
+        let answer = self.user_answer(&params, &call)?;
+        let outcome = self.run(&call, &context.meta, answer.approval()).await;
+        let Outcome { told, after } = match outcome {
+            Ok(outcome) => outcome,
             Err(error) => return Ok(failed(&call, &error).into()),
         };
-        let Some(approval) = Approval::wanted(&told, &context).filter(|_| said == Said::Nothing)
+        let Some(approval) =
+            Approval::wanted(&told, &context).filter(|_| answer == UserAnswer::Nothing)
         else {
-            return Ok(match said {
-                Said::No => self.declined(&told).into(),
-                Said::Nothing | Said::Unanswered | Said::Yes(_) => {
+            return Ok(match answer {
+                UserAnswer::No => self.declined(&told).into(),
+                UserAnswer::Nothing | UserAnswer::Unanswered | UserAnswer::Yes(_) => {
                     self.leave_open(&told, &context.meta).await;
                     result(told.reply, after).into()
                 }
@@ -61,47 +62,47 @@ impl Server {
             return Ok(self.ask_later(&params, &call, &told, approval));
         }
         match self.ask(&context, &told, approval).await {
-            Said::No => Ok(self.declined(&told).into()),
-            Said::Nothing | Said::Unanswered => {
+            UserAnswer::No => Ok(self.declined(&told).into()),
+            UserAnswer::Nothing | UserAnswer::Unanswered => {
                 self.leave_open(&told, &context.meta).await;
                 Ok(result(told.reply, None).into())
             }
-            Said::Yes(approval) => {
+            UserAnswer::Yes(approval) => {
                 Ok(match self.run(&call, &context.meta, Some(&approval)).await {
-                    Ok(Done { told, after }) => result(told.reply, after).into(),
+                    Ok(Outcome { told, after }) => result(told.reply, after).into(),
                     Err(error) => failed(&call, &error).into(),
                 })
             }
         }
     }
 
-    /// Whether it offers a tool of that name.
+    /// Whether the server offers a tool of that name.
     fn has_tool(&self, name: &str) -> bool {
         self.inner.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// Does what a call asks for, after what a person approved of it, when the connection's earlier calls
-    /// are done.
+    /// Runs a call after the connection's earlier calls, and first stores what a person approved
+    /// for it.
     async fn run(
         &self,
         call: &Call,
         meta: &RequestMetaObject,
         approval: Option<&Approval>,
-    ) -> Result<Done, Error> {
-        let _turn = self.order.lock().await;
+    ) -> Result<Outcome, Error> {
+        let _running = self.order.lock().await;
         let (call, meta, approval) = (call.clone(), meta.clone(), approval.cloned());
         let run =
             |server: Self| async move { server.run_now(&call, &meta, approval.as_ref()).await };
         self.with_store(run).await
     }
 
-    /// The same, at once and here.
+    /// Runs a call at once.
     async fn run_now(
         &self,
         call: &Call,
         meta: &Map<String, Value>,
         approval: Option<&Approval>,
-    ) -> Result<Done, Error> {
+    ) -> Result<Outcome, Error> {
         let around = &self.inner.around;
         let Some(ops) = call.ops().map(Arc::<[Op]>::from) else {
             let store = around.store_to_read()?;
@@ -111,12 +112,12 @@ impl Server {
             if let Some(store) = plans {
                 tool_service::note(store, &who.caller, &told).await;
             }
-            return Ok(Done { told, after: None });
+            return Ok(Outcome { told, after: None });
         };
         self.change(&*around.store()?, call, ops, meta, approval).await
     }
 
-    /// Does a call that changes the list, in a store.
+    /// Runs a call that changes the list.
     async fn change(
         &self,
         store: &dyn Store,
@@ -124,7 +125,7 @@ impl Server {
         ops: Arc<[Op]>,
         meta: &Map<String, Value>,
         approval: Option<&Approval>,
-    ) -> Result<Done, Error> {
+    ) -> Result<Outcome, Error> {
         let around = &self.inner.around;
         let dialect = self.inner.options.dialect;
         let who = around.who(Some(store), meta).await?;
@@ -139,10 +140,10 @@ impl Server {
         if let Some(session) = who.session.as_ref().filter(|_| told.reply.changed) {
             session::written(store, session, dialect, now).await;
         }
-        Ok(Done { told, after })
+        Ok(Outcome { told, after })
     }
 
-    /// Who asks and when, for a change that a model makes.
+    /// The context of a change by a model.
     pub(super) fn ctx(&self, who: &Who) -> Result<Ctx, Error> {
         self.ctx_of(who.actor.clone(), who.holder.clone())
     }
@@ -169,19 +170,19 @@ impl Server {
     }
 }
 
-/// What came of running a tool.
-struct Done {
+/// The outcome of running a tool.
+struct Outcome {
     told: Told,
-    /// The list as it stands, for models that are shown it after each change.
+    /// The list after the change, for dialects that show it.
     after: Option<String>,
 }
 
-/// A store that cannot be used, in the words of the tool.
+/// The result for a store that cannot be used.
 fn failed(call: &Call, error: &Error) -> CallToolResult {
     result(call.reply(Answer::Failed(error, None)), None)
 }
 
-/// What the model is told, as the protocol has it.
+/// A reply as a result of the protocol.
 fn result(reply: Reply, after: Option<String>) -> CallToolResult {
     let mut structured = reply.structured;
     let mut content = vec![ContentBlock::text(reply.text)];
@@ -192,7 +193,7 @@ fn result(reply: Reply, after: Option<String>) -> CallToolResult {
         content.push(ContentBlock::text(after));
     }
     let mut result = CallToolResult::success(content);
-    // Only a failure says which it is.
+    // Only failures have this field.
     result.is_error = reply.is_error.then_some(true);
     result.structured_content = structured;
     result

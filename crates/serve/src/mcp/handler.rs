@@ -1,4 +1,4 @@
-//! The protocol's requests, each handed to the file that answers it.
+//! The requests of the protocol. Each is passed to the file that handles it.
 
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -12,7 +12,7 @@ use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 
 use super::Server;
 
-/// The requests that are answered here if their parameters fit.
+/// The requests that are handled here if their parameters are valid.
 const KNOWN: [&str; 13] = [
     "initialize",
     "server/discover",
@@ -29,7 +29,7 @@ const KNOWN: [&str; 13] = [
     "subscriptions/listen",
 ];
 
-/// Those that only clients have that shake hands, and those that only the others have.
+/// Requests only of clients with a handshake, and requests only of clients without.
 const ONLY_OLDER: &[&str] = &["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
 const ONLY_NEWER: &[&str] = &["subscriptions/listen"];
 
@@ -69,7 +69,7 @@ impl ServerHandler for Server {
         Ok(self.prompt(params, &context.meta).await?.into())
     }
 
-    /// We complete nothing, and do not say that we do.
+    /// We offer no completions, and do not announce any.
     async fn complete(
         &self,
         _: CompleteRequestParams,
@@ -84,7 +84,7 @@ impl ServerHandler for Server {
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
         let listed = self.resources(page).await?;
-        // A newer client says what it wants to hear of.
+        // A newer client subscribes explicitly.
         let is_older = context.protocol_version().is_none_or(|it| it.has_initialize());
         if is_older {
             self.list_was_shown(context.peer).await;
@@ -131,8 +131,8 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    /// Whatever is no request of the protocol. One whose parameters do not fit comes here as well, and
-    /// must not be told that there is no such method.
+    /// Unknown requests. A known request with invalid parameters comes here too, and must not be
+    /// answered with "method not found".
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -142,7 +142,7 @@ impl ServerHandler for Server {
         let is_older = context.protocol_version().is_none_or(|it| it.has_initialize());
         let others = if is_older { ONLY_NEWER } else { ONLY_OLDER };
         if KNOWN.contains(&method.as_str()) && !others.contains(&method.as_str()) {
-            let what = format!("the parameters of {method} do not fit");
+            let what = format!("invalid parameters for {method}");
             return Err(ErrorData::invalid_params(what, None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))

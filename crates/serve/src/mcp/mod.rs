@@ -1,13 +1,14 @@
 //! The MCP server: the tools of a dialect, plans as resources, prompts, and questions to the user.
 //!
-//! All that lasts is in the store; a server remembers nothing but who listens, so that any number of
-//! them may run at once and a request may meet a fresh one. Who calls, the clock, random numbers and
-//! the store itself come from the program around it, through [`Surroundings`]. Nothing here writes to
-//! stdout but the protocol.
+//! All durable state is in the store; a server keeps only its subscribers, so any number of servers
+//! may run at once, and a request may reach a new one. The caller's identity, the clock, random
+//! numbers and the store come from the surrounding program, through [`Surroundings`]. Only messages
+//! of the protocol are written to stdout.
 
 mod approval;
 mod batch;
 mod call;
+mod connection;
 mod handler;
 mod pipe;
 mod prompts;
@@ -23,7 +24,7 @@ use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_formats::prompt::prompt_section;
 use punchlist_model::session::{Session, Store};
 use punchlist_model::store::Error;
-use punchlist_model::{Actor, Holder, IdSource, Limits, Plan, Process, Timestamp};
+use punchlist_model::{Actor, Holder, IdSource, Limits, Process, Slice, Timestamp};
 use rmcp::model::{
     Implementation, RequestStateCodec, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
@@ -33,24 +34,25 @@ use tokio::sync::{Mutex, watch as signal};
 
 use punchlist_engine::tool_service::Caller;
 
+pub use connection::Connection;
 pub use stdio::{serve_stdio, serve_streams};
 
-/// What a server is told once.
+/// The settings of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The tools that it offers.
+    /// The tools that the server offers.
     pub dialect: Dialect,
-    /// How much of them.
+    /// How much of the tools models are shown.
     pub surface: Surface,
-    /// The project whose plans it shows.
+    /// The project whose plans the server shows.
     pub project: String,
-    /// How much of anything.
+    /// Limits on the sizes of texts and lists.
     pub limits: Limits,
-    /// Whether somebody chose the cap of open items, so that the dialect's own does not hold.
+    /// Whether the user set the maximum of open items. If not, the dialect's own applies.
     pub open_items_chosen: bool,
-    /// The person before it, whose yes is an approval.
+    /// The user's name, for approvals.
     pub person: String,
-    /// Signs what a client hands back: random, and never shown.
+    /// Signs the state that a client sends back. Random and never shown.
     pub key: [u8; 32],
     /// The program's version.
     pub version: &'static str,
@@ -61,24 +63,25 @@ pub struct Options {
 pub struct Who {
     /// The conversation and its plan.
     pub caller: Caller,
-    /// Under whose name the journal has it.
+    /// The author of changes, for the journal.
     pub actor: Actor,
-    /// For whom items are claimed.
+    /// The holder of claims.
     pub holder: Holder,
-    /// The agent's session, where one is known.
+    /// The agent's session, if known.
     pub session: Option<Session>,
 }
 
-/// What a server finds around itself. What opens or uses a store is called on a thread that may block.
+/// What the surrounding program provides. Methods that open or use a store are called on a thread
+/// that may block.
 pub trait Surroundings: Send + Sync + 'static {
-    /// The store, made if it is not there.
+    /// The store; created if there is none.
     fn store(&self) -> Result<Arc<dyn Store>, Error>;
 
-    /// The store, if there is one: reading makes none.
+    /// The store, if there is one. Reading never creates one.
     fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, Error>;
 
-    /// Who makes a call that came with this `_meta`. Asked for each call: a session may end and
-    /// another begin in the same connection.
+    /// Who makes a call with this `_meta`. Asked for every call: during a connection, a session may
+    /// end and another begin.
     fn who<'a>(
         &'a self,
         store: Option<&'a dyn Store>,
@@ -88,25 +91,26 @@ pub trait Surroundings: Send + Sync + 'static {
     /// The time.
     fn now(&self) -> Timestamp;
 
-    /// Where the ids of one change come from.
+    /// The source of ids for one change.
     fn ids(&self, at: Timestamp) -> Result<IdSource, Error>;
 
-    /// Whether an answer that comes through the client is its user's. It is not where an agent stands above
-    /// that is not the client itself: such a one may have started the server to answer for its user.
+    /// Whether an answer through the client is the user's. It is not if the server runs under an
+    /// agent that is not the client: such an agent may have started the server to answer in the
+    /// user's place.
     fn hears_person(&self) -> bool;
 
-    /// Which of the processes behind the plan's claims have ended.
-    fn gone(&self, plan: &Plan) -> Vec<Process>;
+    /// The processes behind the plan's claims that have ended.
+    fn gone(&self, plan: &Slice) -> Vec<Process>;
 }
 
-/// A server, or a handle to it: clones are the same one.
+/// A server. Clones share their state.
 #[derive(Clone)]
 pub struct Server {
     inner: Arc<Inner>,
-    /// Who listens on this connection.
+    /// The subscribers on this connection.
     listeners: Arc<watch::Listeners>,
-    /// Held by the call of this connection that is under way: a connection's calls are done one after the
-    /// other, in the order in which they came. Those of other connections do not wait for it.
+    /// The lock of the running call: the calls of a connection run one after the other, in the
+    /// order in which they came. Calls of other connections do not wait for it.
     order: Arc<Mutex<()>>,
 }
 
@@ -116,7 +120,7 @@ struct Inner {
     config: ServerConfig,
     tools: Vec<Tool>,
     codec: RequestStateCodec,
-    /// Goes to true when the client is gone.
+    /// Becomes true when the client is gone.
     ended: signal::Sender<bool>,
 }
 
@@ -136,15 +140,15 @@ impl Server {
         Self { inner: Arc::new(inner), listeners: Arc::default(), order: Arc::default() }
     }
 
-    /// The same server for another connection: nobody listens on that one yet.
+    /// The same server for another connection, which has no subscribers yet.
     #[must_use]
     pub fn connection(&self) -> Self {
         let inner = Arc::clone(&self.inner);
         Self { inner, listeners: Arc::default(), order: Arc::default() }
     }
 
-    /// Works with the store on one of the runtime's threads that may block: opening and using a store may
-    /// take as long as another process holds its lock, and everybody else is served meanwhile.
+    /// Runs `work` on a thread that may block: opening and using a store may take as long as
+    /// another process holds its lock, and other requests are served meanwhile.
     async fn with_store<T, W, F>(&self, work: W) -> Result<T, Error>
     where
         T: Send + 'static,
@@ -159,7 +163,7 @@ impl Server {
     }
 }
 
-/// What a client learns of the server.
+/// What a client is told about the server.
 fn config(options: &Options, has_tools: bool) -> ServerConfig {
     let capabilities = ServerCapabilities::builder()
         .enable_tools()
@@ -178,9 +182,9 @@ fn config(options: &Options, has_tools: bool) -> ServerConfig {
     }
 }
 
-/// A tool as a client is offered it.
+/// A tool as it is listed to clients.
 fn offered(spec: punchlist_formats::dialect::ToolSpec) -> Tool {
-    // Schemas of arguments and results are objects.
+    // The schemas of arguments and results are always objects.
     let object = |schema: Value| Arc::new(schema.as_object().cloned().unwrap_or_default());
     let hints = ToolAnnotations::new().open_world(false);
     let hints = if spec.read_only {

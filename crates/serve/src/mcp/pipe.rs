@@ -1,9 +1,9 @@
-//! The connection over two streams, one JSON object a line: how lines are read and judged.
+//! The connection over two streams, one JSON object per line.
 //!
-//! A line is read as one of the library's messages, and the library does the rest. A line that is no
-//! message is answered here and ends nothing; neither does one of any length, of which no more is kept than
-//! what is allowed. The library may drop its wait for the next message at any moment; an answer that has been
-//! begun is kept here and is finished at the next wait.
+//! A line is parsed as a message of the MCP library, which handles it. A line that is not a message
+//! is answered here and does not end the connection. Nor does a line of any length: no more of it
+//! is kept than the limit. The library may drop the future that waits for the next message at any
+//! moment; an answer that is being written is kept here and finished by the next wait.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -28,58 +28,59 @@ use super::Server;
 use super::batch::{Batch, Batches, MOST};
 use super::skim::{Sender, Skim};
 
-/// The longest message that is read, with the end of its line; a longer one is refused.
+/// The maximum length of a line with its end; a longer one is refused.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// The room for a line that is kept for the next one.
-const ROOM: usize = 1024 * 1024;
+/// How much of the line buffer's capacity is kept for the next line.
+const KEPT_CAPACITY: usize = 1024 * 1024;
 
-/// What may stand before the first letter, and means nothing.
+/// May precede the first character; ignored.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A connection.
 pub(super) struct Pipe<R, W> {
     server: Server,
     read: BufReader<R>,
-    /// What has come of the line that is being read.
+    /// The part of the current line that has been read.
     line: Vec<u8>,
-    /// The line that is being read, if it is too long: nothing is kept of it.
-    excess: Option<Excess>,
+    /// The current line, if it is too long: then its bytes are not kept.
+    too_long_line: Option<TooLongLine>,
     out: Out<W>,
     /// An answer that is being written.
-    begun: Option<BoxFuture<'static, ()>>,
-    /// What is to be written before the next line is read.
-    unsaid: Vec<u8>,
-    /// Messages of a batch that the library has yet to get.
+    writing: Option<BoxFuture<'static, ()>>,
+    /// Answers to write before the next line is read.
+    unwritten: Vec<u8>,
+    /// Messages of a batch that the library has not received yet.
     queue: VecDeque<RxJsonRpcMessage<RoleServer>>,
     batches: Arc<Mutex<Batches>>,
-    /// Whether the client has agreed to a revision that has batches.
+    /// Whether the negotiated revision has batches.
     has_batches: bool,
-    /// Whether a request has come with which the library begins: until then it takes no notification.
-    begins: bool,
+    /// Whether a request has come that starts the session. Until then the library accepts no
+    /// notification.
+    has_session: bool,
 }
 
 /// A line that is too long.
 #[derive(Default)]
-struct Excess {
-    /// How long it is so far.
+struct TooLongLine {
+    /// The length so far.
     length: usize,
     skim: Skim,
 }
 
-impl Excess {
+impl TooLongLine {
     fn read(&mut self, piece: &[u8]) {
         self.length = self.length.saturating_add(piece.len());
         self.skim.read(piece);
     }
 }
 
-/// What has been read.
+/// What was read.
 enum Next {
-    /// A line, which is kept.
+    /// A line; it is in the buffer.
     Line,
-    TooLong(Excess),
-    /// There is no more.
+    TooLong(TooLongLine),
+    /// The end of the stream.
     End,
 }
 
@@ -89,14 +90,14 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
             server,
             read: BufReader::new(read),
             line: Vec::new(),
-            excess: None,
+            too_long_line: None,
             out: Out { stream: Arc::new(AsyncMutex::new(Some(write))) },
-            begun: None,
-            unsaid: Vec::new(),
+            writing: None,
+            unwritten: Vec::new(),
             queue: VecDeque::new(),
             batches: Arc::default(),
             has_batches: false,
-            begins: false,
+            has_session: false,
         }
     }
 
@@ -104,19 +105,19 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
     async fn next_line(&mut self) -> Next {
         loop {
             let (taken, is_end) = match self.read.fill_buf().await {
-                // A line without an end is no message.
+                // A last line without an end is no message.
                 Ok([]) | Err(_) => return Next::End,
-                Ok(come) => {
-                    let end = memchr::memchr(b'\n', come);
-                    let taken = end.map_or(come.len(), |end| end + 1);
-                    let piece = &come[..taken];
-                    if let Some(excess) = &mut self.excess {
-                        excess.read(piece);
+                Ok(bytes) => {
+                    let end = memchr::memchr(b'\n', bytes);
+                    let taken = end.map_or(bytes.len(), |end| end + 1);
+                    let piece = &bytes[..taken];
+                    if let Some(too_long_line) = &mut self.too_long_line {
+                        too_long_line.read(piece);
                     } else if self.line.len() + taken > LONGEST {
-                        let mut excess = Excess::default();
-                        excess.read(&self.line);
-                        excess.read(piece);
-                        self.excess = Some(excess);
+                        let mut too_long_line = TooLongLine::default();
+                        too_long_line.read(&self.line);
+                        too_long_line.read(piece);
+                        self.too_long_line = Some(too_long_line);
                         self.line = Vec::new();
                     } else {
                         self.line.extend_from_slice(piece);
@@ -126,30 +127,30 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
             };
             self.read.consume(taken);
             if is_end {
-                return self.excess.take().map_or(Next::Line, Next::TooLong);
+                return self.too_long_line.take().map_or(Next::Line, Next::TooLong);
             }
         }
     }
 
-    /// The line is done with.
+    /// Empties the line buffer.
     fn clear(&mut self) {
         self.line.clear();
-        // A long line is not the rule.
-        self.line.shrink_to(ROOM);
+        // Long lines are rare, so their capacity is not kept.
+        self.line.shrink_to(KEPT_CAPACITY);
     }
 
-    /// Says what is wrong with a line. Who only told us something is not answered.
-    fn complain(&mut self, sender: Sender, code: ErrorCode, why: String) {
-        if let Some(line) = complaint(sender, code, why) {
-            self.unsaid.extend_from_slice(&line);
+    /// Queues an error for a line. A notification gets no answer.
+    fn queue_error(&mut self, sender: Sender, code: ErrorCode, why: String) {
+        if let Some(line) = error_line(sender, code, why) {
+            self.unwritten.extend_from_slice(&line);
         }
     }
 
-    /// The message that the line is, for the library; if it is none, says so to whoever sent it.
+    /// Parses the line. If it is not a message, queues an error and returns `None`.
     fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         let line = std::mem::take(&mut self.line);
         let message = self.message_of(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line));
-        // The room is used again.
+        // Put the buffer back, to reuse it.
         self.line = line;
         self.clear();
         message
@@ -168,18 +169,18 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         }
         match serde_json::from_slice(line) {
             Ok(message) => {
-                self.note(&message);
-                self.is_heard(&message).then_some(message)
+                self.track(&message);
+                self.is_accepted(&message).then_some(message)
             }
             Err(why) => {
-                let (sender, code, why) = judged(line, &why);
-                self.complain(sender, code, why);
+                let (sender, code, why) = error_of(line, &why);
+                self.queue_error(sender, code, why);
                 None
             }
         }
     }
 
-    /// Several messages in one line: each goes its own way, and the answers go back in one line.
+    /// Parses a batch. Its messages are queued one by one; their answers go back in one line.
     fn batch(&mut self, messages: &[&RawValue]) {
         let why = match messages.len() {
             _ if !self.has_batches => {
@@ -190,68 +191,69 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
             _ => "",
         };
         if !why.is_empty() {
-            return self.complain(Sender::Unknown, ErrorCode::INVALID_REQUEST, why.to_owned());
+            return self.queue_error(Sender::Unknown, ErrorCode::INVALID_REQUEST, why.to_owned());
         }
         let mut batch = Batch::default();
         for message in messages {
             let line = message.get().as_bytes();
             let bad = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
-                Ok(JsonRpcMessage::Request(it)) if is_initialize(&it.request) => {
-                    Some((Sender::Asks(it.id), "initialize is no part of a batch".to_owned()))
-                }
+                Ok(JsonRpcMessage::Request(it)) if is_initialize(&it.request) => Some((
+                    Sender::Request(it.id),
+                    "initialize is not allowed in a batch".to_owned(),
+                )),
                 Ok(JsonRpcMessage::Request(it)) if !batch.awaits(it.id.clone()) => {
-                    Some((Sender::Unknown, "two requests of the batch have one id".to_owned()))
+                    Some((Sender::Unknown, "two requests of the batch have the same id".to_owned()))
                 }
                 Ok(message) => {
-                    self.note(&message);
-                    if self.is_heard(&message) {
+                    self.track(&message);
+                    if self.is_accepted(&message) {
                         self.queue.push_back(message);
                     }
                     None
                 }
                 Err(why) => {
-                    let (sender, _, why) = judged(line, &why);
+                    let (sender, _, why) = error_of(line, &why);
                     Some((sender, why))
                 }
             };
             if let Some((sender, why)) = bad
-                && let Some(line) = complaint(sender, ErrorCode::INVALID_REQUEST, why)
+                && let Some(line) = error_line(sender, ErrorCode::INVALID_REQUEST, why)
             {
                 batch.answer(line);
             }
         }
         let answered = locked(&self.batches).begin(batch);
-        self.unsaid.extend(answered.into_iter().flatten());
+        self.unwritten.extend(answered.into_iter().flatten());
     }
 
-    /// Whether the library takes a message. What comes before the request that it begins with belongs to
-    /// nothing, and the library would end the server for it.
-    fn is_heard(&self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
-        self.begins || matches!(message, JsonRpcMessage::Request(_))
+    /// Whether the library accepts this message. It would end the server for a notification that
+    /// comes before the first request.
+    fn is_accepted(&self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
+        self.has_session || matches!(message, JsonRpcMessage::Request(_))
     }
 
-    /// Notes what a message means for those behind it.
-    fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
+    /// Updates the state that later messages depend on.
+    fn track(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
-            JsonRpcMessage::Request(it) => self.begins |= begins(&it.request),
+            JsonRpcMessage::Request(it) => self.has_session |= starts_session(&it.request),
             JsonRpcMessage::Notification(it) => {
-                // A cancelled request is not answered any more.
+                // A cancelled request gets no answer.
                 if let ClientNotification::CancelledNotification(it) = &it.notification
                     && let Some(id) = &it.params.request_id
                 {
                     let settled = locked(&self.batches).cancelled(id);
-                    self.unsaid.extend(settled.into_iter().flatten());
+                    self.unwritten.extend(settled.into_iter().flatten());
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
     }
 
-    /// Begins to write what was not said yet.
-    fn say(&mut self) {
-        let (line, out) = (std::mem::take(&mut self.unsaid), self.out.clone());
-        self.begun = Some(Box::pin(async move {
-            // That nobody hears it any more is told by the end of what they say.
+    /// Begins to write the queued answers.
+    fn write_answers(&mut self) {
+        let (line, out) = (std::mem::take(&mut self.unwritten), self.out.clone());
+        self.writing = Some(Box::pin(async move {
+            // If the client is gone, the end of its stream will tell.
             out.write(&line).await.ok();
         }));
     }
@@ -281,7 +283,7 @@ where
         let (out, batches) = (self.out.clone(), Arc::clone(&self.batches));
         async move {
             let line = written(&item)?;
-            // An answer of a batch waits for the others.
+            // An answer to a request of a batch waits for the others.
             let line = match &answered {
                 Some(id) => locked(&batches).answered(id, line),
                 None => Some(line),
@@ -295,12 +297,12 @@ where
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            if let Some(begun) = &mut self.begun {
-                begun.await;
-                self.begun = None;
+            if let Some(writing) = &mut self.writing {
+                writing.await;
+                self.writing = None;
             }
-            if !self.unsaid.is_empty() {
-                self.say();
+            if !self.unwritten.is_empty() {
+                self.write_answers();
                 continue;
             }
             if let Some(message) = self.queue.pop_front() {
@@ -315,8 +317,8 @@ where
                         return Some(message);
                     }
                 }
-                Next::TooLong(Excess { length, skim }) => {
-                    self.complain(skim.sender(), ErrorCode::INVALID_REQUEST, too_long(length));
+                Next::TooLong(TooLongLine { length, skim }) => {
+                    self.queue_error(skim.sender(), ErrorCode::INVALID_REQUEST, too_long(length));
                 }
                 Next::End => {
                     self.server.inner.ended.send_replace(true);
@@ -332,9 +334,9 @@ where
     }
 }
 
-/// Where answers go, a whole line at a time.
+/// Writes answers, a whole line at a time.
 struct Out<W> {
-    /// Nothing once it is closed.
+    /// `None` once it is closed.
     stream: Arc<AsyncMutex<Option<W>>>,
 }
 
@@ -356,11 +358,11 @@ impl<W: AsyncWrite + Unpin> Out<W> {
     }
 }
 
-/// Whom to answer about a line that is no message, and what.
-fn judged(line: &[u8], why: &serde_json::Error) -> (Sender, ErrorCode, String) {
+/// The error for a line that is not a message, and whom to answer.
+fn error_of(line: &[u8], why: &serde_json::Error) -> (Sender, ErrorCode, String) {
     match why.classify() {
         Category::Syntax | Category::Eof => {
-            let why = format!("Parse error: the line is no JSON ({why})");
+            let why = format!("Parse error: the line is not JSON ({why})");
             (Sender::Unknown, ErrorCode::PARSE_ERROR, why)
         }
         Category::Data | Category::Io => (
@@ -373,7 +375,7 @@ fn judged(line: &[u8], why: &serde_json::Error) -> (Sender, ErrorCode, String) {
     }
 }
 
-/// What is wrong with a line of that length.
+/// The error for a line of this length.
 fn too_long(length: usize) -> String {
     format!(
         "Request too long: it has {length} bytes, and at most {LONGEST} (16 MiB) are read. Send fewer or \
@@ -381,13 +383,15 @@ fn too_long(length: usize) -> String {
     )
 }
 
-/// The line that says what is wrong with a message, unless nobody is to be answered.
-fn complaint(sender: Sender, code: ErrorCode, why: String) -> Option<Vec<u8>> {
+/// The line with an error; `None` if nobody must be answered.
+fn error_line(sender: Sender, code: ErrorCode, why: String) -> Option<Vec<u8>> {
     let error = ErrorData::new(code, why, None);
     match sender {
-        Sender::Tells => None,
-        Sender::Asks(id) => written(&TxJsonRpcMessage::<RoleServer>::error(error, Some(id))).ok(),
-        // The library would leave the id out, and a client that finds none waits for an answer for ever.
+        Sender::Notification => None,
+        Sender::Request(id) => {
+            written(&TxJsonRpcMessage::<RoleServer>::error(error, Some(id))).ok()
+        }
+        // The library would leave out the id, and a client that finds none waits for ever.
         Sender::Unknown => {
             let message = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": error});
             Some(escaped(message.to_string() + "\n").into_bytes())
@@ -395,13 +399,13 @@ fn complaint(sender: Sender, code: ErrorCode, why: String) -> Option<Vec<u8>> {
     }
 }
 
-/// Whether the library begins with this request: by a handshake, or because the request says all of itself
-/// that a handshake would.
-fn begins(request: &ClientRequest) -> bool {
+/// Whether this request starts the session: it is a handshake, or has everything that a handshake
+/// would contain.
+fn starts_session(request: &ClientRequest) -> bool {
     if is_initialize(request) {
         return true;
     }
-    // These two are answered before anything begins.
+    // These two are answered before a session starts.
     if matches!(request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)) {
         return false;
     }
@@ -420,7 +424,7 @@ fn written(message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>
     Ok(escaped(serde_json::to_string(message)? + "\n").into_bytes())
 }
 
-/// JSON in which nothing acts on whoever looks at it: the same values.
+/// Escapes characters that could affect a terminal. The JSON has the same values.
 fn escaped(json: String) -> String {
     match escape::json(&json) {
         Cow::Owned(escaped) => escaped,
@@ -429,6 +433,6 @@ fn escaped(json: String) -> String {
 }
 
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Each holder leaves it whole at every point, so a poisoned lock is as good.
+    // No holder panics with a half-written state, so the state behind a poisoned lock is valid.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -38,12 +38,15 @@ impl Server {
                 let task = params.arguments.as_ref().and_then(|it| it.get("task"));
                 let task = task.and_then(Value::as_str).filter(|it| !it.trim().is_empty());
                 let task = task.ok_or_else(|| {
-                    ErrorData::invalid_params("the argument `task` says what is to be done", None)
+                    ErrorData::invalid_params(
+                        "the argument `task` is missing: say what is to be done",
+                        None,
+                    )
                 })?;
                 ("Plan a task before it is begun", prompt::plan_task(task, tools))
             }
             "review" if !self.inner.tools.is_empty() => {
-                // A store that cannot be used is told by the tools, once they are called.
+                // If the store cannot be used, the tools will report it when they are called.
                 let plan = self.plan(Which::Current, meta).await.ok().flatten();
                 ("Go through what is open, item by item", prompt::review(plan.as_ref(), tools))
             }

@@ -1,13 +1,12 @@
-//! Plans as resources: the one of the caller, and each of the project.
+//! Plans as resources.
 //!
-//! `punchlist://plan/current` is the caller's, `punchlist://plan/ID` any of this project's; both are
-//! Markdown, and JSON with `.json` behind them. A plan of another project is not found.
+//! `punchlist://plan/current` is the caller's plan, `punchlist://plan/ID` any plan of the project.
+//! Both are Markdown, or JSON with `.json` appended. Plans of other projects are not found.
 
 use std::collections::BTreeSet;
 
 use punchlist_formats::text::{one_line, truncate};
 use punchlist_formats::view::{json, markdown};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Error, Filter, Summary};
 use punchlist_model::{Plan, PlanId};
@@ -23,10 +22,10 @@ const ROOT: &str = "punchlist://plan/";
 const MARKDOWN: &str = "text/markdown";
 const JSON: &str = "application/json";
 
-/// How many plans are listed at a time.
+/// How many plans are listed per page.
 const PAGE: usize = 100;
 
-/// What a resource's address means.
+/// A parsed URI of a resource.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Address {
     pub(super) which: Which,
@@ -41,7 +40,7 @@ pub(super) enum Which {
 }
 
 impl Address {
-    /// Understands an address; `None` if it is none of ours.
+    /// Parses a URI; `None` if it is not one of ours.
     pub(super) fn parse(uri: &str) -> Option<Self> {
         let rest = uri.strip_prefix(ROOT)?;
         let (name, json) = match rest.strip_suffix(".json") {
@@ -50,7 +49,7 @@ impl Address {
         };
         let which = match name {
             "current" => Which::Current,
-            // Only as we write it: an id has one address.
+            // Only the canonical form, so that an id has only one URI.
             _ => Which::Plan(name.parse::<PlanId>().ok().filter(|id| id.to_string() == name)?),
         };
         Some(Self { which, json })
@@ -66,7 +65,7 @@ impl Server {
             None => 0,
             Some(cursor) => cursor
                 .parse::<usize>()
-                .map_err(|_| ErrorData::invalid_params("the cursor is none of ours", None))?,
+                .map_err(|_| ErrorData::invalid_params("unknown cursor", None))?,
         };
         let mut resources = Vec::new();
         if from == 0 {
@@ -128,7 +127,7 @@ impl Server {
         Ok(ReadResourceResult::new(vec![contents]))
     }
 
-    /// A plan of this project, if there is one.
+    /// The plan, if it exists and belongs to this project.
     pub(super) async fn plan(
         &self,
         which: Which,
@@ -144,7 +143,7 @@ impl Server {
                     None => return Ok(None),
                 },
             };
-            match store.read(id, Needs::whole()).await {
+            match store.whole(id).await {
                 Err(Error::NoPlan(_)) => Ok(None),
                 plan => plan.map(Some),
             }
@@ -152,7 +151,7 @@ impl Server {
         Ok(plan.await?.filter(|it| it.project == self.inner.options.project))
     }
 
-    /// The plan of the caller.
+    /// The caller's plan.
     pub(super) async fn current(
         &self,
         store: &dyn Store,
@@ -163,14 +162,14 @@ impl Server {
     }
 }
 
-/// What went wrong with the store, for a client's log.
+/// A store's error as a protocol error.
 fn unusable(error: Error) -> ErrorData {
     ErrorData::internal_error(one_line(&error.to_string()).into_owned(), None)
 }
 
 fn resource(plan: &Summary) -> Resource {
     let clean = |text: &str| {
-        // Ten megabytes are not cleaned for the sake of a line.
+        // Cut first, so that not ten megabytes are escaped for one line.
         let head: String = text.chars().take(400).collect();
         truncate(&one_line(&head), 100).into_owned()
     };
@@ -192,7 +191,7 @@ fn resource(plan: &Summary) -> Resource {
         .with_mime_type(MARKDOWN)
 }
 
-/// The list as people read it.
+/// The list as text for people.
 fn shown(plan: &Plan) -> String {
     let text = markdown::markdown(plan);
     if text.is_empty() { "Nothing is on the list.\n".to_owned() } else { text }

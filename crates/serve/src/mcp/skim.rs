@@ -1,37 +1,37 @@
-//! Whom to answer when a line is not understood: the request's id, found without understanding the rest.
+//! Finds the request id in a line that cannot be parsed, so that it can be answered.
 //!
-//! The line may be longer than what is kept of it, broken, or made to do harm. So it is looked at byte by
-//! byte, once, as it comes; nothing is kept but the name or the id that is just being read, and not more of
-//! these than [`KEPT`]. It is not checked that the line is JSON: that is for whoever reads it in earnest.
+//! The line may be too long, broken or hostile. So it is scanned once, byte by byte, as it arrives;
+//! only the field name or id that is being read is kept, up to [`KEPT`] bytes. The scan does not
+//! check that the line is JSON.
 
 use rmcp::model::RequestId;
 
-/// How long a name or an id may be, as it is written. Longer ones are not looked at.
+/// The maximum length of a name or an id, as written. Longer ones are ignored.
 const KEPT: usize = 1024;
 
-/// A line that is being looked through.
+/// The state of the scan.
 #[derive(Debug, Default)]
 pub(super) struct Skim {
-    /// How many objects and lists are open.
+    /// The number of open objects and arrays.
     depth: usize,
     in_string: bool,
-    /// Whether the last letter of a string was a backslash that says something of the next.
+    /// Whether the last character of a string was a backslash that escapes the next.
     is_escaped: bool,
-    /// Whether the outermost thing is an object.
+    /// Whether the outermost value is an object.
     is_object: bool,
-    /// Whether a value of the outermost object is being read, rather than a name.
+    /// Whether a value of the outermost object is being read, not a name.
     in_value: bool,
     field: Field,
-    /// The name or the id that is being read, as it is written.
+    /// The name or id that is being read, as written.
     kept: Vec<u8>,
-    /// The ids that there are; the last one, if it is one.
+    /// How many ids were found, and the last one if it is valid.
     ids: usize,
     id: Option<RequestId>,
     has_method: bool,
     has_result: bool,
 }
 
-/// What a field of the outermost object is to us.
+/// The fields of the outermost object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Field {
     Id,
@@ -41,26 +41,26 @@ enum Field {
     Other,
 }
 
-/// What is to be answered.
+/// Whom to answer.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) enum Sender {
-    /// The request of this id.
-    Asks(RequestId),
-    /// Nothing: it is a notification.
-    Tells,
-    /// Something whose id is not known.
+    /// The sender of the request with this id.
+    Request(RequestId),
+    /// Nobody: the line is a notification.
+    Notification,
+    /// The sender of a request whose id is unknown.
     Unknown,
 }
 
 impl Skim {
-    /// Looks through a whole line.
+    /// Scans a whole line.
     pub(super) fn of(line: &[u8]) -> Sender {
         let mut skim = Self::default();
         skim.read(line);
         skim.sender()
     }
 
-    /// Looks at the next piece.
+    /// Scans the next piece.
     pub(super) fn read(&mut self, mut piece: &[u8]) {
         while let [byte, rest @ ..] = piece {
             piece = rest;
@@ -73,7 +73,7 @@ impl Skim {
                 _ if self.is_escaped => self.is_escaped = false,
                 b'\\' => self.is_escaped = true,
                 b'"' => self.in_string = false,
-                // Most of a long line is the inside of some text that is not ours to read.
+                // Most of a long line is inside some string; skip to its end.
                 _ if !self.is_kept() => {
                     let skipped = memchr::memchr2(b'"', b'\\', piece).unwrap_or(piece.len());
                     piece = &piece[skipped..];
@@ -83,7 +83,7 @@ impl Skim {
         }
     }
 
-    /// Looks at a byte that is not inside a string.
+    /// Scans a byte outside of strings.
     fn outside(&mut self, byte: u8) {
         match byte {
             b'{' | b'[' => {
@@ -137,28 +137,29 @@ impl Skim {
         self.kept.clear();
     }
 
-    /// Whether what comes is a name or an id.
+    /// Whether the current value is a name or an id.
     fn is_kept(&self) -> bool {
         self.depth == 1 && (!self.in_value || self.field == Field::Id) && self.kept.len() <= KEPT
     }
 
-    /// Keeps a byte if it belongs to a name or an id. One that is too long lacks its end, and so is none.
+    /// Keeps a byte of a name or an id. One that is too long stays incomplete, and so is never
+    /// valid.
     fn keep(&mut self, byte: u8) {
         if self.is_kept() {
             self.kept.push(byte);
         }
     }
 
-    /// What is to be answered, after the last piece.
+    /// Whom to answer, after the last piece.
     pub(super) fn sender(self) -> Sender {
-        // An answer to something that we asked has our id, not theirs.
+        // An answer to our own request has our id, not the client's.
         if !self.is_object || (self.has_result && !self.has_method) {
             return Sender::Unknown;
         }
         match self.id {
-            // Of two ids nobody knows which is meant.
-            Some(id) if self.ids == 1 => Sender::Asks(id),
-            None if self.ids == 0 && self.has_method => Sender::Tells,
+            // With two ids, nobody knows which one is meant.
+            Some(id) if self.ids == 1 => Sender::Request(id),
+            None if self.ids == 0 && self.has_method => Sender::Notification,
             Some(_) | None => Sender::Unknown,
         }
     }
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     fn asks(id: &str) -> Sender {
-        Sender::Asks(serde_json::from_str(id).unwrap())
+        Sender::Request(serde_json::from_str(id).unwrap())
     }
 
     #[track_caller]
@@ -198,7 +199,10 @@ mod tests {
 
     #[test]
     fn a_notification_is_nobody_to_answer() {
-        check(r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"id":1}}"#, &Sender::Tells);
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"id":1}}"#,
+            &Sender::Notification,
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The server over stdin and stdout, one JSON object a line.
+//! The server over stdin and stdout, one JSON object per line.
 //!
-//! It ends when stdin does: calls that are under way are answered first, and whatever only listens is
-//! let go, so that the process is gone at once and not when a timer says so.
+//! The server ends when stdin ends: running calls are answered first, and subscriptions are
+//! dropped, so that the process exits at once and not after a timeout.
 
 use rmcp::ServiceExt;
 use rmcp::service::ServerInitializeError;
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use super::Server;
 use super::pipe::Pipe;
 
-/// Why a server ended other than by the end of what it reads.
+/// Why a server ended, other than by the end of its input.
 #[derive(Debug, thiserror::Error)]
 #[error("the connection failed: {0}")]
 pub struct Failed(String);
@@ -22,7 +22,7 @@ pub async fn serve_stdio(server: Server) -> Result<(), Failed> {
     serve_streams(server, read, write).await
 }
 
-/// Serves two streams until the first one ends.
+/// Serves two streams until the input ends.
 pub async fn serve_streams(
     server: Server,
     read: impl AsyncRead + Send + Unpin + 'static,
@@ -31,7 +31,7 @@ pub async fn serve_streams(
     let pipe = Pipe::new(server.clone(), read, write);
     match server.serve(pipe).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|why| Failed(why.to_string())),
-        // A client that looks and goes away again is none of our business.
+        // A client that disconnects before the handshake is no error.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(why) => Err(Failed(why.to_string())),
     }

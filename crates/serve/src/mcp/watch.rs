@@ -1,8 +1,9 @@
-//! Change notifications: whoever subscribed to a plan, or listed them, hears when one changes.
+//! Change notifications for clients that subscribed to a plan or listed the plans.
 //!
-//! Two ways lead here, an older one (`resources/subscribe`, then notifications on the connection) and
-//! a newer one (`subscriptions/listen`, a request that stays open). Both follow the store, so it does
-//! not matter who made the change. Changes that come together are told together.
+//! There are two ways to subscribe: an older one (`resources/subscribe`, then notifications on the
+//! connection) and a newer one (`subscriptions/listen`, a request that stays open). Both follow the
+//! store, so it does not matter who made a change. Changes that come together are reported
+//! together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,16 +22,16 @@ use tokio::sync::oneshot;
 use super::Server;
 use super::resources::{Address, Which};
 
-/// How long to wait for a store that is not there yet, or that failed.
-const AGAIN: Duration = Duration::from_secs(1);
+/// The delay before a retry, if the store does not exist yet or failed.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
-/// Most changes that are told together.
-const TOGETHER: usize = 1000;
+/// Maximum of changes that are reported together.
+const MOST_TOGETHER: usize = 1000;
 
-/// Most addresses that one connection may subscribe to.
+/// Maximum of URIs that one connection may subscribe to.
 const MOST: usize = 1000;
 
-/// Who listens on a connection, in the older way.
+/// The subscriptions of a connection, in the older way.
 #[derive(Default)]
 pub(super) struct Listeners {
     state: Mutex<State>,
@@ -42,18 +43,18 @@ struct State {
     running: bool,
 }
 
-/// What somebody wants to hear of.
+/// What a client subscribed to.
 #[derive(Clone, Default)]
 struct Wanted {
-    /// Changes of these.
+    /// Changes of these plans.
     uris: BTreeSet<String>,
-    /// That there are others.
+    /// Changes of the list of plans.
     list: bool,
 }
 
 impl Listeners {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Each holder leaves it whole at every point, so a poisoned lock is as good.
+        // No holder panics with a half-written state, so the state behind a poisoned lock is valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,7 +73,7 @@ impl Sink {
         }
     }
 
-    /// Says that a plan changed; whether anybody still hears it.
+    /// Reports that a plan changed. Returns whether the client still listens.
     async fn updated(&self, uri: String) -> bool {
         match self {
             Self::Connection(peer, _) => {
@@ -83,7 +84,7 @@ impl Sink {
         }
     }
 
-    /// Says that there are other plans than before.
+    /// Reports that the list of plans changed. Returns whether the client still listens.
     async fn list_changed(&self) -> bool {
         match self {
             Self::Connection(peer, _) => peer.notify_resource_list_changed().await.is_ok(),
@@ -93,12 +94,12 @@ impl Sink {
 }
 
 impl Server {
-    /// Whether a client may subscribe to this.
+    /// Whether a client may subscribe to this URI.
     pub(super) fn is_resource(uri: &str) -> bool {
         Address::parse(uri).is_some()
     }
 
-    /// Notes a subscription of the older way. When it returns, nothing that happens is missed.
+    /// Adds a subscription of the older way. When this returns, no later change is missed.
     pub(super) async fn subscribe_to(&self, uri: String, peer: Peer<RoleServer>) -> bool {
         {
             let mut state = self.listeners.state();
@@ -115,7 +116,7 @@ impl Server {
         self.listeners.state().wanted.uris.remove(uri);
     }
 
-    /// Whoever has seen the list hears when it is another.
+    /// Subscribes a client that has listed the plans to changes of the list.
     pub(super) async fn list_was_shown(&self, peer: Peer<RoleServer>) {
         self.listeners.state().wanted.list = true;
         self.listen_on(peer).await;
@@ -136,11 +137,11 @@ impl Server {
             server.follow(&sink, RequestMetaObject::new(), begun).await;
             server.listeners.state().running = false;
         });
-        // Where it cannot begin yet, it has to do without.
+        // If following cannot begin yet, the request is answered all the same.
         has_begun.await.ok();
     }
 
-    /// What of a newer subscription is heard.
+    /// The part of a newer subscription that is served.
     pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
         let mut accepted = SubscriptionFilter::new();
         accepted.resources_list_changed = requested.resources_list_changed;
@@ -167,7 +168,7 @@ impl Server {
         }
     }
 
-    /// Follows the store until nobody hears it any more or the client is gone.
+    /// Follows the store until the client no longer listens or is gone.
     async fn follow(&self, sink: &Sink, meta: RequestMetaObject, begun: oneshot::Sender<()>) {
         let mut ended = self.inner.ended.subscribe();
         tokio::select! {
@@ -183,63 +184,64 @@ impl Server {
             let from = cursor.clone();
             let opened = self.with_store(|server| async move {
                 let Some(store) = server.inner.around.store_to_read()? else { return Ok(None) };
-                let coming = store.follow(from, Scope::All).await?;
-                Ok(Some((store, coming)))
+                let entries = store.follow(from, Scope::All).await?;
+                Ok(Some((store, entries)))
             });
             match opened.await {
-                Ok(Some((store, coming))) => {
+                Ok(Some((store, entries))) => {
                     drop(begun.take());
-                    if !self.tell(&store, coming, sink, meta, &mut cursor).await {
+                    if !self.report(&store, entries, sink, meta, &mut cursor).await {
                         return;
                     }
                 }
-                // All that is in it when it is made will be news.
+                // Everything in a store that is created later is new.
                 Ok(None) => cursor = Cursor::Start,
                 Err(_) => {}
             }
             drop(begun.take());
-            tokio::time::sleep(AGAIN).await;
+            tokio::time::sleep(RETRY_DELAY).await;
         }
     }
 
-    /// Tells what comes; whether anybody still hears it when nothing more comes.
-    async fn tell(
+    /// Reports changes as they come. Returns whether the client still listens when the stream ends.
+    async fn report(
         &self,
         store: &Arc<dyn Store>,
-        mut coming: Following,
+        mut entries: Following,
         sink: &Sink,
         meta: &RequestMetaObject,
         cursor: &mut Cursor,
     ) -> bool {
-        let mut told: BTreeMap<PlanId, Revision> = BTreeMap::new();
-        while let Some(next) = coming.next().await {
+        let mut reported: BTreeMap<PlanId, Revision> = BTreeMap::new();
+        while let Some(next) = entries.next().await {
             let Ok(first) = next else { return true };
             let mut batch = vec![first];
-            while batch.len() < TOGETHER
-                && let Some(Some(Ok(more))) = coming.next().now_or_never()
+            while batch.len() < MOST_TOGETHER
+                && let Some(Some(Ok(more))) = entries.next().now_or_never()
             {
                 batch.push(more);
             }
             if let Some((last, _)) = batch.last() {
                 cursor.clone_from(last);
             }
-            // Some may come twice.
+            // Entries may come twice.
             let news = batch.into_iter().map(|(_, entry)| entry).filter(|entry| {
-                let newest = told.entry(entry.plan).or_default();
+                let newest = reported.entry(entry.plan).or_default();
                 let is_news = *newest < entry.revision;
                 *newest = entry.revision.max(*newest);
                 is_news
             });
             let news: Vec<Entry> = news.collect();
-            if !self.tell_of(store, news, sink, meta).await {
+            if !self.report_changes(store, news, sink, meta).await {
                 return false;
             }
         }
         true
     }
 
-    /// Tells of these changes whoever wants to hear of them; whether anybody still hears it.
-    async fn tell_of(
+    /// Reports these changes to the client if it subscribed to them. Returns whether it still
+    /// listens.
+    async fn report_changes(
         &self,
         store: &Arc<dyn Store>,
         entries: Vec<Entry>,
@@ -259,7 +261,7 @@ impl Server {
         !concerned.list || sink.list_changed().await
     }
 
-    /// What of all that is wanted these changes concern.
+    /// The part of the subscription that these changes concern.
     async fn concerned(
         &self,
         store: &dyn Store,
@@ -303,7 +305,7 @@ impl Server {
     }
 }
 
-/// Whether the list of plans is another after this: one is new, or is called something else.
+/// Whether a change alters the list of plans: a plan is new, or has another name or title.
 fn alters_list(entry: &Entry) -> bool {
     let renames = |event: &Event| match event {
         Event::PlanChanged { deltas } => deltas

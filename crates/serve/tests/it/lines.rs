@@ -1,4 +1,4 @@
-//! Lines that are no message, or too long for one: what the server says to them, and that it goes on.
+//! Lines that are not messages or are too long: how the server answers them, and that it continues.
 
 use punchlist_formats::dialect::Dialect;
 use punchlist_serve::mcp::serve_streams;
@@ -10,8 +10,8 @@ use crate::world::server_of;
 /// The longest line, with its end.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// What a new server says to a line, up to the answer to a handshake that follows it.
-fn said(line: &[u8]) -> Vec<Value> {
+/// What a new server writes for a line, up to the answer to a handshake that follows.
+fn answers(line: &[u8]) -> Vec<Value> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
@@ -28,35 +28,35 @@ fn said(line: &[u8]) -> Vec<Value> {
         write.write_all(line).await.unwrap();
         write.write_all(format!("\n{hello}\n").as_bytes()).await.unwrap();
         let mut lines = BufReader::new(read).lines();
-        let mut said: Vec<Value> = Vec::new();
+        let mut answers: Vec<Value> = Vec::new();
         while let Some(line) = lines.next_line().await.unwrap() {
             let answer: Value = serde_json::from_str(&line).unwrap();
             if answer["id"] == "hello" {
                 assert!(answer.get("result").is_some(), "{answer}");
                 write.shutdown().await.unwrap();
                 drop((write, lines));
-                // It ends as it likes: the handshake was not finished.
+                // The handshake was not finished, so any end is fine.
                 server.await.unwrap().ok();
-                return said;
+                return answers;
             }
-            said.push(answer);
+            answers.push(answer);
         }
-        panic!("the server has ended; it said {said:?}");
+        panic!("the server has ended; it said {answers:?}");
     })
 }
 
-/// Checks the id and the code of the only answer, and gives its words.
+/// Checks the id and the code of the only answer, and returns its message.
 #[track_caller]
 fn check(line: &[u8], id: Value, code: i32) -> String {
-    let said = said(line);
+    let answers = answers(line);
     let begin = String::from_utf8_lossy(&line[..line.len().min(80)]);
-    let [answer] = said.as_slice() else { panic!("{begin}: {said:?}") };
+    let [answer] = answers.as_slice() else { panic!("{begin}: {answers:?}") };
     assert_eq!(answer.get("id"), Some(&id), "{begin}: {answer}");
     assert_eq!(answer["error"]["code"], code, "{begin}: {answer}");
     answer["error"]["message"].as_str().unwrap().to_owned()
 }
 
-/// A line of that length, without its end, that begins and ends like this.
+/// A line of this length, without its end, that begins and ends like this.
 fn filled(begin: &str, end: &str, length: usize) -> Vec<u8> {
     let mut line = begin.as_bytes().to_vec();
     line.resize(length - end.len(), b'x');
@@ -84,8 +84,9 @@ fn a_request_that_is_too_long_is_answered_by_its_id_and_the_server_goes_on() {
 fn what_is_too_long_and_has_no_id_is_answered_with_null_unless_it_is_a_notification() {
     check(&filled("", "", LONGEST), Value::Null, -32600);
     check(&filled(r#"[{"id":1,"method":""#, r#""}]"#, LONGEST), Value::Null, -32600);
-    let told = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":""#;
-    assert_eq!(said(&filled(told, r#""}}"#, LONGEST)), [] as [Value; 0]);
+    let notification =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":""#;
+    assert_eq!(answers(&filled(notification, r#""}}"#, LONGEST)), [] as [Value; 0]);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn a_line_that_is_no_json_is_a_parse_error() {
         &"[".repeat(9000),
     ] {
         let why = check(line.as_bytes(), Value::Null, -32700);
-        assert!(why.starts_with("Parse error: the line is no JSON ("), "{why}");
+        assert!(why.starts_with("Parse error: the line is not JSON ("), "{why}");
     }
     check(b"\xff\xfe", Value::Null, -32700);
 }
@@ -125,6 +126,6 @@ fn a_request_of_the_wrong_shape_is_answered_by_its_id_if_it_has_one() {
 fn blank_lines_and_notifications_of_any_shape_are_passed_over() {
     for line in ["", " \t\r", r#"{"method":"notifications/moon"}"#, r#"{"method":"x","params":3}"#]
     {
-        assert_eq!(said(line.as_bytes()), [] as [Value; 0], "{line}");
+        assert_eq!(answers(line.as_bytes()), [] as [Value; 0], "{line}");
     }
 }

@@ -1,5 +1,5 @@
-//! The server before programs that others wrote, over HTTP on loopback; calls over connections; and lines
-//! that are no message.
+//! Tests of the server: the conformance suite over HTTP on loopback, calls over connections, and
+//! lines that are not messages.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! A server with a store in memory, on a port of its own.
+//! A server with a store in memory, on its own port.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,14 +11,14 @@ use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory;
 use punchlist_model::store::{AttachmentKey, Error};
-use punchlist_model::{Actor, Holder, IdSource, Limits, Plan, Process, Timestamp};
+use punchlist_model::{Actor, Holder, IdSource, Limits, Process, Slice, Timestamp};
 use punchlist_serve::BoxFuture;
 use punchlist_serve::mcp::{Options, Server, Surroundings, Who};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Map, Value};
 
-/// What a server finds around itself in a test.
+/// The surroundings of a server in a test.
 struct Around {
     store: Arc<Memory>,
     calls: AtomicU32,
@@ -26,14 +26,14 @@ struct Around {
     gate: Mutex<Option<Gate>>,
 }
 
-/// A store that cannot be opened yet, seen from inside.
+/// A store that cannot be opened yet: the server's side.
 struct Gate {
     asked: tokio::sync::oneshot::Sender<()>,
     opened: Receiver<()>,
     given_up: Arc<AtomicBool>,
 }
 
-/// The same for a test.
+/// A store that cannot be opened yet: the test's side.
 pub(crate) struct SlowStore {
     asked: Mutex<Option<tokio::sync::oneshot::Receiver<()>>>,
     open: Sender<()>,
@@ -47,12 +47,12 @@ impl SlowStore {
         asked.unwrap().await.unwrap();
     }
 
-    /// Lets it be opened.
+    /// Lets the store be opened.
     pub(crate) fn open(&self) {
         self.open.send(()).unwrap();
     }
 
-    /// Whether the call went on without.
+    /// Whether the call stopped waiting for the store.
     pub(crate) fn was_given_up(&self) -> bool {
         self.given_up.load(Ordering::SeqCst)
     }
@@ -111,17 +111,17 @@ impl Surroundings for Around {
         true
     }
 
-    fn gone(&self, _plan: &Plan) -> Vec<Process> {
+    fn gone(&self, _plan: &Slice) -> Vec<Process> {
         Vec::new()
     }
 }
 
-/// A server of a dialect, with nothing in its store.
+/// A server of a dialect with an empty store.
 pub(crate) fn server_of(dialect: Dialect) -> Server {
     server(dialect, None)
 }
 
-/// A server whose first call that changes something has to wait for its store.
+/// A server whose first change must wait for its store.
 pub(crate) fn slow_server() -> (Server, SlowStore) {
     let (asked, was_asked) = tokio::sync::oneshot::channel();
     let (open, opened) = channel();
@@ -147,7 +147,7 @@ fn server(dialect: Dialect, gate: Option<Gate>) -> Server {
     Server::new(options, Around { store, calls, gate: Mutex::new(gate) })
 }
 
-/// Serves on loopback while `work` runs, which is told where.
+/// Serves on loopback while `work` runs, which gets the address.
 pub(crate) fn while_served<T>(work: impl FnOnce(SocketAddr) -> T) -> T {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let server = server_of(Dialect::Turn);

@@ -1,5 +1,5 @@
-//! A client of one MCP server on standard input and output. It sends calls, so many at once, and
-//! counts the answers that are no errors, or takes the time of one call after the other.
+//! A client of one MCP server on standard input and output. It sends several calls at once and
+//! counts the successful answers, or measures the time of one call after the other.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,53 +12,53 @@ use serde_json::{Value, json};
 
 use super::{Load, Outcome};
 
-/// The longest wait for one answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The timeout for one answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// When no further calls are sent.
-const BUDGET: Duration = Duration::from_secs(60);
+/// After this time no further calls are sent.
+const SEND_TIME: Duration = Duration::from_secs(60);
 
-/// How long a server may take to end by itself.
-const FAREWELL: Duration = Duration::from_secs(3);
+/// How long a server may take to exit.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How answers are waited for.
+/// How to wait for answers.
 #[derive(Clone, Copy)]
 pub(crate) enum Waits {
-    /// By a thread of their own, so that every wait has an end.
+    /// In a separate thread, so that every wait has a timeout.
     Bounded,
-    /// By the thread that calls, so that no other one has to wake up: whoever starts this program
-    /// ends it if it takes too long.
+    /// In the calling thread, so that no other thread has to wake up. The program that started this
+    /// one ends it if it takes too long.
     Directly,
 }
 
-/// Gives the next message, and when it had come: understanding it is not the server's work.
-type Said = Box<dyn FnMut() -> Outcome<(Instant, Value)>>;
+/// Returns the next message and when it arrived. The time of parsing it is not the server's.
+type NextMessage = Box<dyn FnMut() -> Outcome<(Instant, Value)>>;
 
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
-    said: Said,
+    next_message: NextMessage,
 }
 
 impl Client {
-    /// Starts a server and shakes hands.
+    /// Starts a server and performs the handshake.
     pub(crate) fn start(mut command: Command, waits: Waits) -> Outcome<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or("the server has no output")?;
-        let said: Said = match waits {
+        let next_message: NextMessage = match waits {
             Waits::Bounded => {
-                let (sender, said) = mpsc::channel();
+                let (sender, receiver) = mpsc::channel();
                 thread::spawn(move || messages(output).try_for_each(|it| sender.send(it)));
-                Box::new(move || Ok(said.recv_timeout(PATIENCE)?))
+                Box::new(move || Ok(receiver.recv_timeout(ANSWER_TIMEOUT)?))
             }
             Waits::Directly => {
                 let mut messages = messages(output);
                 Box::new(move || messages.next().ok_or_else(|| "the server has ended".into()))
             }
         };
-        let mut client = Self { child, input, said };
+        let mut client = Self { child, input, next_message };
         client.send(&json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
                 "protocolVersion": "2025-06-18", "capabilities": {},
@@ -75,10 +75,10 @@ impl Client {
         Ok(input.write_all(format!("{message}\n").as_bytes())?)
     }
 
-    /// The next answer: to which request, whether it is good, and when it came.
+    /// The next answer: its request, whether it succeeded, and when it arrived.
     fn answer(&mut self) -> Outcome<(u64, bool, Instant)> {
         loop {
-            let (at, message) = (self.said)()?;
+            let (at, message) = (self.next_message)()?;
             let id = message.get("id").cloned();
             match (message.get("method").and_then(Value::as_str), id) {
                 (Some(method), Some(id)) => {
@@ -96,7 +96,7 @@ impl Client {
         }
     }
 
-    /// Calls a tool so many times; how many calls were acknowledged.
+    /// Calls a tool `count` times and returns how many calls were acknowledged.
     pub(crate) fn call(
         &mut self,
         tool: &str,
@@ -108,7 +108,7 @@ impl Client {
         loop {
             while next <= load.count
                 && open.len() < usize::try_from(load.in_flight)?
-                && began.elapsed() < BUDGET
+                && began.elapsed() < SEND_TIME
             {
                 let params = json!({ "name": tool, "arguments": arguments(next) });
                 self.send(&json!({
@@ -128,7 +128,7 @@ impl Client {
     }
 }
 
-/// What a server says, as it comes. What is no message (a banner) is passed over.
+/// The messages of a server as they arrive. Other lines (a banner) are skipped.
 fn messages(output: ChildStdout) -> impl Iterator<Item = (Instant, Value)> {
     let lines = BufReader::new(output).lines().map_while(Result::ok);
     lines.map(|line| (Instant::now(), line)).filter_map(|(at, line)| {
@@ -138,7 +138,7 @@ fn messages(output: ChildStdout) -> impl Iterator<Item = (Instant, Value)> {
 }
 
 impl Client {
-    /// How long one call takes; an error unless it is acknowledged.
+    /// Measures one call; fails unless it is acknowledged.
     pub(crate) fn time(&mut self, tool: &str, arguments: &Value) -> Outcome<Duration> {
         let params = json!({ "name": tool, "arguments": arguments });
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
@@ -155,7 +155,7 @@ impl Client {
         }
     }
 
-    /// Kilobytes that the server has in memory.
+    /// The server's resident memory, in kilobytes.
     pub(crate) fn resident(&self) -> Outcome<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -165,17 +165,17 @@ impl Client {
 }
 
 impl Drop for Client {
-    /// Lets the server end, and ends it if it does not.
+    /// Lets the server exit, and kills it if it does not.
     fn drop(&mut self) {
         self.input = None;
         let began = Instant::now();
-        while began.elapsed() < FAREWELL {
+        while began.elapsed() < EXIT_TIMEOUT {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }
             thread::sleep(Duration::from_millis(20));
         }
-        // One that has ended meanwhile is as good.
+        // It does not matter if the server has exited meanwhile.
         drop(self.child.kill());
         drop(self.child.wait());
     }

@@ -1,9 +1,10 @@
-//! The program that `cargo xtask bench peers` and `bench mcp` start. For the one it adds tasks to a
-//! list from several processes at once, counts what was acknowledged, and then what is stored; for the
-//! other it takes the time of one call after the other.
+//! The program that `cargo xtask bench peers` and `bench mcp` start. For `bench peers` it adds
+//! tasks to a list from several processes at once, counts the acknowledged ones, and then the
+//! stored ones. For `bench mcp` it measures one call after the other.
 //!
-//! Peers are spoken to as an agent does, over MCP on standard input and output. Where things are
-//! counted, our processes call the library. It is no example of how to use either.
+//! It talks to peers as an agent does, over MCP on standard input and output. For `bench peers`,
+//! our own processes call the library directly. This program is not an example of how to use
+//! either.
 
 mod client;
 mod ours;
@@ -21,7 +22,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 const USAGE: &str = "usage: peer_load PEER INSTALLED DIRECTORY PROCESSES COUNT IN_FLIGHT \
     | time PEER INSTALLED DIRECTORY COUNT | add DATABASE WHO COUNT IN_FLIGHT";
 
-/// So many adds, so many of them at once.
+/// How many adds, and how many of them at once.
 #[derive(Clone, Copy)]
 struct Load {
     count: u32,
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where this cannot be written, the exit code has to do.
+            // If this cannot be written, the exit code must do.
             drop(writeln!(std::io::stderr(), "error: {error}"));
             ExitCode::FAILURE
         }
@@ -59,7 +60,7 @@ fn run(arguments: &[&str]) -> Outcome {
     }
 }
 
-/// Lets several processes add at once, and tells what came of it.
+/// Runs several adding processes at once and prints the results.
 fn measure(peer: &str, installed: &Path, directory: &Path, processes: u32, load: Load) -> Outcome {
     let peer = peers::find(peer, installed, directory)?;
     peer.prepare()?;

@@ -1,4 +1,4 @@
-//! Our side: processes that add through the library, with a thread for each call in flight.
+//! Our side: processes that add through the library, with one thread per concurrent call.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, NewPlan, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Op, PlanId, Rules, Timestamp,
@@ -17,7 +16,7 @@ use punchlist_store::{Durability, Options, Sqlite, Threaded};
 
 use super::{Load, Outcome};
 
-/// A time for everything: the plan is not looked at by anybody.
+/// A fixed time for everything: nobody reads the plan's times.
 fn at() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap_or_default()
 }
@@ -30,7 +29,7 @@ fn options(database: &Path) -> Options {
     Options { path: database.to_owned(), durability: Durability::Full }
 }
 
-/// A database with an empty plan.
+/// Creates a database with an empty plan.
 pub(crate) fn prepare(database: &Path) -> Outcome {
     let new = NewPlan {
         made_for: None,
@@ -45,7 +44,7 @@ pub(crate) fn prepare(database: &Path) -> Outcome {
     Ok(())
 }
 
-/// Starts a process that adds; how many it says were acknowledged.
+/// Starts a process that adds, and returns how many adds it reports as acknowledged.
 pub(crate) fn start(database: &Path, who: u32, load: Load) -> Outcome<u32> {
     let output = Command::new(std::env::current_exe()?)
         .arg("add")
@@ -99,10 +98,10 @@ fn ctx(who: u32, n: u32) -> Ctx {
     }
 }
 
-/// The ids of the items that are there.
+/// The ids of the stored items.
 pub(crate) fn stored(database: &Path) -> Outcome<Vec<String>> {
     let store = Sqlite::open_to_read(&options(database))?.ok_or("there is no database")?;
-    let plan = wait(PlanStore::read(&store, plan_id(), Needs::whole()))?;
+    let plan = wait(PlanStore::whole(&store, plan_id()))?;
     Ok(plan.items.values().map(|item| item.id.to_string()).collect())
 }
 

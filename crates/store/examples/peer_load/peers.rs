@@ -1,5 +1,5 @@
-//! What there is to know of each peer: how its server is started, what its list begins as, how a
-//! task is added, and where the tasks are found afterwards.
+//! What differs between peers: how to start the server, how to prepare its list, how to add a task,
+//! and how to find the stored tasks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ const TITLE: &str = "Write the parser tests";
 enum Kind {
     /// Our library.
     Ours,
-    /// Our server, whose program is what is installed.
+    /// Our server; `installed` is its program.
     Server,
     TaskMaster,
     Shrimp,
@@ -26,13 +26,13 @@ enum Kind {
 
 pub(crate) struct Peer {
     kind: Kind,
-    /// Where its packages are.
+    /// Where the peer's packages are installed.
     installed: PathBuf,
-    /// Where its tasks are.
+    /// Where the peer stores its tasks.
     directory: PathBuf,
 }
 
-/// The peer of that name.
+/// The peer with this name.
 pub(crate) fn find(name: &str, installed: &Path, directory: &Path) -> Outcome<Peer> {
     let kind = match name {
         "punchlist" => Kind::Ours,
@@ -48,7 +48,7 @@ pub(crate) fn find(name: &str, installed: &Path, directory: &Path) -> Outcome<Pe
 }
 
 impl Peer {
-    /// Makes an empty list.
+    /// Prepares an empty list.
     pub(crate) fn prepare(&self) -> Outcome {
         match self.kind {
             Kind::Ours => ours::prepare(&self.database()),
@@ -82,11 +82,11 @@ impl Peer {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{command:?} ended with {}: {said}", output.status).into())
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{command:?} ended with {}: {stderr}", output.status).into())
     }
 
-    /// Adds tasks from one process; how many were acknowledged.
+    /// Adds tasks from one process and returns how many were acknowledged.
     pub(crate) fn add(&self, who: u32, load: Load) -> Outcome<u32> {
         if let Kind::Ours = self.kind {
             return ours::start(&self.database(), who, load);
@@ -95,7 +95,7 @@ impl Peer {
         Client::start(self.server()?, Waits::Bounded)?.call(self.tools().0, load, arguments)
     }
 
-    /// Its server, with what it needs to find its list.
+    /// The peer's server, configured to find its list.
     pub(crate) fn server(&self) -> Outcome<Command> {
         let mut command = match self.kind {
             Kind::Ours => return Err("the library has no server".into()),
@@ -103,7 +103,7 @@ impl Peer {
                 let mut command = Command::new(&self.installed);
                 command.arg("mcp").arg("--db").arg(self.database());
                 command.args(["-c", "store.durability=normal", "-c", "limits.open_items=100000"]);
-                // One session, so that the next server finds the list.
+                // One session id, so that the next server finds the same list.
                 command.env("CLAUDE_CODE_SESSION_ID", "bench");
                 command
             }
@@ -132,7 +132,7 @@ impl Peer {
         Ok(command)
     }
 
-    /// What it calls adding a task, and listing them all.
+    /// The peer's tools for adding a task and for listing all tasks.
     pub(crate) fn tools(&self) -> (&'static str, &'static str) {
         match self.kind {
             Kind::Ours | Kind::Server => ("create_todo", "list_todo"),
@@ -143,7 +143,7 @@ impl Peer {
         }
     }
 
-    /// What its list is asked with.
+    /// The arguments of the listing tool.
     pub(crate) fn list_arguments(&self) -> Value {
         match self.kind {
             Kind::TaskMaster => json!({ "projectRoot": self.directory }),
@@ -152,11 +152,11 @@ impl Peer {
         }
     }
 
-    /// What a task of that name is added with.
+    /// The arguments for adding a task with this name.
     pub(crate) fn arguments(&self, name: &str) -> Value {
         let title = format!("{TITLE} {name}");
         match self.kind {
-            // Its processes are told a number, not arguments.
+            // Our processes get a number, not arguments.
             Kind::Ours => Value::Null,
             Kind::Server => json!({ "items": [{ "title": title }] }),
             Kind::TaskMaster => json!({
@@ -180,7 +180,7 @@ impl Peer {
         }
     }
 
-    /// The ids of the tasks that are there: a list, so that doubled ones show.
+    /// The ids of the stored tasks. A list, so that duplicates show.
     pub(crate) fn stored(&self) -> Outcome<Vec<String>> {
         match self.kind {
             Kind::Ours | Kind::Server => ours::stored(&self.database()),
@@ -222,7 +222,7 @@ impl Peer {
         command
     }
 
-    /// Its program for this machine, which comes as a package of its own.
+    /// Its executable for this machine, which is a package of its own.
     fn backlog(&self) -> Outcome<PathBuf> {
         for package in fs::read_dir(self.installed.join("node_modules"))? {
             let package = package?;
@@ -253,7 +253,7 @@ fn ids(tasks: Option<&Value>) -> Outcome<Vec<String>> {
     Ok(tasks.iter().filter_map(|task| task.get("id")).map(Value::to_string).collect())
 }
 
-/// The file of that name, at most so deep, and not among copies that are kept for later.
+/// The file with this name, at most `depth` levels deep, and not in a cache of packages.
 fn find_file(directory: &Path, name: &str, depth: u32) -> Option<PathBuf> {
     let mut directories = Vec::new();
     for entry in fs::read_dir(directory).ok()?.map_while(Result::ok) {

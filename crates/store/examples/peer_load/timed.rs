@@ -1,4 +1,4 @@
-//! How long one call at a time takes, how soon a server answers, and what it has in memory then.
+//! Measures single calls, how soon a server answers after its start, and its memory.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -9,49 +9,50 @@ use std::time::{Duration, Instant};
 use super::client::{Client, Waits};
 use super::{Outcome, peers};
 
-/// How many tasks are added to a list that is no longer new, and in what time at most.
+/// How many tasks are added to a list that is no longer new, and the time limit for that.
 const MORE: u32 = 300;
 const BUDGET: Duration = Duration::from_secs(3);
 
-/// How long nothing is asked before that. An agent has its servers long before it asks them for something;
-/// right after a start the system still keeps client and server apart, on two processors, which it gives up
-/// once both have slept.
+/// The pause before that. An agent starts its servers long before it calls them. Right after a
+/// start the system still keeps client and server on two processors; once both have slept, it no
+/// longer does.
 const REST: Duration = Duration::from_millis(200);
 
-/// Fills a list with `count` tasks, lists it as often, starts a second server on it, and after a rest adds
-/// many more once it has been asked for `count`. Each line of what is printed is a name and a number: nanoseconds,
-/// or kilobytes.
+/// Fills a list with `count` tasks, lists it as often, starts a second server on it and, after a
+/// pause, adds more tasks once the server has answered `count` requests. Each line of the output is
+/// a name and a number: nanoseconds or kilobytes.
 pub(crate) fn run(peer: &str, installed: &Path, directory: &Path, count: u32) -> Outcome {
     let peer = peers::find(peer, installed, directory)?;
     peer.prepare()?;
     let (add, list) = peer.tools();
-    // Told at the end: whoever reads it would wake up in the middle of a call.
-    let mut said = String::new();
-    let mut tell = |name: &str, took: Duration| writeln!(said, "{name} {}", took.as_nanos());
+    // Printed at the end: a reader that wakes up in the middle of a call would disturb the
+    // measurement.
+    let mut report = String::new();
+    let mut add_line = |name: &str, took: Duration| writeln!(report, "{name} {}", took.as_nanos());
     let mut client = Client::start(peer.server()?, Waits::Directly)?;
     for n in 0..count {
-        tell("first", client.time(add, &peer.arguments(&n.to_string()))?)?;
+        add_line("first", client.time(add, &peer.arguments(&n.to_string()))?)?;
     }
     for _ in 0..count {
-        tell("list", client.time(list, &peer.list_arguments())?)?;
+        add_line("list", client.time(list, &peer.list_arguments())?)?;
     }
     let resident = client.resident()?;
     drop(client);
     let began = Instant::now();
     let mut client = Client::start(peer.server()?, Waits::Directly)?;
     client.time(list, &peer.list_arguments())?;
-    tell("start", began.elapsed())?;
+    add_line("start", began.elapsed())?;
     for n in count..2 * count {
         client.time(add, &peer.arguments(&n.to_string()))?;
     }
     thread::sleep(REST);
     let began = Instant::now();
     for n in (2 * count..).take(usize::try_from(MORE)?) {
-        tell("create", client.time(add, &peer.arguments(&n.to_string()))?)?;
+        add_line("create", client.time(add, &peer.arguments(&n.to_string()))?)?;
         if began.elapsed() > BUDGET {
             break;
         }
     }
-    writeln!(said, "resident {resident}")?;
-    Ok(std::io::stdout().write_all(said.as_bytes())?)
+    writeln!(report, "resident {resident}")?;
+    Ok(std::io::stdout().write_all(report.as_bytes())?)
 }

@@ -1,4 +1,4 @@
-//! A plan in our store and somebody who works on it. Times and ids are counted, not looked up.
+//! A plan in our store and a worker. Times and ids are counted up, so that runs are equal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::Outcome;
 pub(crate) const TITLE: &str = "Write the parser tests";
 pub(crate) const WHO: &str = "bench@bench";
 
-/// So many milliseconds after an hour that is as good as any.
+/// `n` milliseconds after a fixed time.
 pub(crate) fn at(n: u64) -> Timestamp {
     let millis = 1_800_000_000_000_i64.saturating_add_unsigned(n);
     Timestamp::from_millisecond(millis).unwrap_or_default()
@@ -33,7 +33,7 @@ pub(crate) fn plan_id() -> PlanId {
     PlanId(ids(0).nth(0))
 }
 
-/// The n-th change.
+/// The context of the n-th change.
 pub(crate) fn ctx(n: u64) -> Ctx {
     Ctx {
         now: at(n),
@@ -51,12 +51,12 @@ pub(crate) fn ctx(n: u64) -> Ctx {
 
 pub(crate) fn open(database: &Path, durability: Durability) -> Outcome<Sqlite> {
     let store = Sqlite::open(&Options { path: database.to_owned(), durability })?;
-    // As a server does: SQLite's own limit of the log holds.
+    // As a server does: SQLite's own limit of the WAL applies.
     store.stay();
     Ok(store)
 }
 
-/// A database with an empty plan.
+/// Creates a database with an empty plan.
 pub(crate) fn make(database: &Path, durability: Durability) -> Outcome<Sqlite> {
     let store = open(database, durability)?;
     wait(store.create(NewPlan {
@@ -87,7 +87,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future. The store's own are ready at once; those of a stream are not.
+/// Waits for a future. Futures of the store are ready at once; those of a stream are not.
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut future = std::pin::pin!(future);

@@ -1,7 +1,7 @@
 //! The programs that `cargo xtask bench store` starts.
 //!
-//! Each mode prints one figure a line: a name and a whole number. Judging them is left to the chore. It is no
-//! example of how to use the store.
+//! Each mode prints lines with a name and a whole number; `xtask` judges them. This program is not
+//! an example of how to use the store.
 
 mod desk;
 mod react;
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Where this cannot be written, the exit code has to do.
+            // If this cannot be written, the exit code must do.
             drop(writeln!(std::io::stderr(), "error: {error}"));
             ExitCode::FAILURE
         }
@@ -61,7 +61,7 @@ fn tell(name: &str, figure: u128) -> Outcome {
     Ok(out.flush()?)
 }
 
-/// How long something takes, in nanoseconds.
+/// Measures `work`, in nanoseconds.
 fn timed(work: impl FnOnce() -> Outcome) -> Outcome<u128> {
     let began = Instant::now();
     work()?;

@@ -1,5 +1,5 @@
-//! From a change in one process to its entry in another, beside a byte through a pipe between the
-//! same two: what waking a process costs on this machine at this moment.
+//! Measures the time from a change in one process to its entry in another. For comparison: a byte
+//! through a pipe between the same two processes, which shows what waking a process costs now.
 
 use std::future::poll_fn;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,36 +14,37 @@ use punchlist_store::Durability;
 
 use super::{Outcome, desk, tell};
 
-/// How long the processes rest between two changes, so that the follower is asleep each time.
+/// The pause between two changes, so that the follower is asleep each time.
 const REST: Duration = Duration::from_millis(3);
 
-/// How long to wait for an entry before saying that it was lost.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The timeout for an entry; after it, the entry counts as lost.
+const ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// The writer's side: starts the follower, and tells what it says.
+/// The writer's side: starts the follower and prints its results.
 pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
     let database = directory.join("plans.db");
-    // `NORMAL`, so that the time from before the change is not that of the disk.
+    // `NORMAL`, so that the time does not include the disk.
     let store = desk::make(&database, Durability::Normal)?;
     let mut follower = Follower::start(&database, idle)?;
-    follower.hear("ready")?;
+    follower.read_figure("ready")?;
     for n in 1..=count {
         thread::sleep(REST);
         let began = now();
         desk::add(&store, n)?;
         let done = now();
-        let seen = follower.hear("seen")?;
+        let seen = follower.read_figure("seen")?;
         tell("from_call", seen.saturating_sub(began))?;
         tell("from_answer", seen.saturating_sub(done))?;
         thread::sleep(REST);
         let began = now();
         follower.input.write_all(b"\n")?;
-        tell("pipe", follower.hear("heard")?.saturating_sub(began))?;
+        tell("pipe", follower.read_figure("heard")?.saturating_sub(began))?;
     }
-    // The end of its input tells it to be idle for a while and to say what that cost.
-    let Follower { child, input, said } = follower;
+    // The end of its input tells the follower to stay idle for a while and to report what that
+    // cost.
+    let Follower { child, input, lines } = follower;
     drop(input);
-    for line in said {
+    for line in lines {
         let (name, figure) = parse(&line)?;
         tell(&name, figure)?;
     }
@@ -54,7 +55,7 @@ pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
 struct Follower {
     child: Child,
     input: ChildStdin,
-    said: mpsc::Receiver<String>,
+    lines: mpsc::Receiver<String>,
 }
 
 impl Follower {
@@ -68,12 +69,12 @@ impl Follower {
             .spawn()?;
         let input = child.stdin.take().ok_or("the follower has no input")?;
         let output = child.stdout.take().ok_or("the follower has no output")?;
-        Ok(Self { child, input, said: lines(output) })
+        Ok(Self { child, input, lines: lines(output) })
     }
 
-    /// The figure of the next line, which must have that name.
-    fn hear(&self, expected: &str) -> Outcome<u128> {
-        let (name, figure) = parse(&self.said.recv_timeout(PATIENCE)?)?;
+    /// The number on the next line, which must have this name.
+    fn read_figure(&self, expected: &str) -> Outcome<u128> {
+        let (name, figure) = parse(&self.lines.recv_timeout(ENTRY_TIMEOUT)?)?;
         if name == expected { Ok(figure) } else { Err(format!("{name}, not {expected}").into()) }
     }
 }
@@ -91,18 +92,18 @@ fn lines(output: ChildStdout) -> mpsc::Receiver<String> {
 }
 
 fn parse(line: &str) -> Outcome<(String, u128)> {
-    let (name, figure) = line.split_once(' ').ok_or("the follower said something odd")?;
+    let (name, figure) = line.split_once(' ').ok_or("the follower printed an unexpected line")?;
     Ok((name.to_owned(), figure.parse()?))
 }
 
-/// The follower's side: says when it saw an entry or heard a byte. At the end of its input it says
-/// what being idle for a while costs.
+/// The follower's side: reports when it saw an entry or a byte. At the end of its input it reports
+/// what being idle costs.
 pub(crate) fn follow(database: &Path, idle: Duration) -> Outcome {
     let store = desk::open(database, Durability::Normal)?;
     let mut stream = desk::wait(store.follow(Cursor::Now, Scope::All))?;
     thread::spawn(move || {
         while let Some(Ok(_)) = desk::wait(poll_fn(|cx| stream.as_mut().poll_next(cx))) {
-            // Where nobody listens any more, the process is about to end.
+            // If nobody reads this any more, the process is about to end.
             drop(tell("seen", now()));
         }
     });
@@ -120,8 +121,7 @@ pub(crate) fn follow(database: &Path, idle: Duration) -> Outcome {
     tell("idle_wakes", wakes_after.saturating_sub(wakes))
 }
 
-/// What all threads of this process have used: nanoseconds on a processor, and how often they went
-/// to sleep.
+/// What all threads of this process have used: CPU nanoseconds, and the number of context switches.
 fn spent() -> Outcome<(u128, u128)> {
     let (mut time, mut wakes) = (0, 0);
     for thread in std::fs::read_dir("/proc/self/task")? {
@@ -135,7 +135,7 @@ fn spent() -> Outcome<(u128, u128)> {
     Ok((time, wakes))
 }
 
-/// Nanoseconds since 1970: two processes have no other clock in common.
+/// Nanoseconds since 1970, the only clock that two processes share.
 #[expect(clippy::disallowed_methods, reason = "a program of its own, with nobody to hand it in")]
 fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()

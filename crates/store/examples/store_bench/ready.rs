@@ -1,4 +1,4 @@
-//! `next` on a large graph, to look at and to take.
+//! Measures `next` on a large graph, reading it and starting it.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -10,7 +10,7 @@ use punchlist_store::{Durability, Sqlite};
 
 use super::{Outcome, desk, tell, timed};
 
-/// How many rounds fill caches and are not told.
+/// Rounds that fill caches and are not reported.
 const WARM_UP: u64 = 200;
 
 pub(crate) fn run(directory: &Path, items: u32, count: u64) -> Outcome {
@@ -36,16 +36,16 @@ pub(crate) fn run(directory: &Path, items: u32, count: u64) -> Outcome {
     Ok(())
 }
 
-/// What `next` shows: the item in progress, else the next ready one.
+/// What `next` shows: the item in progress, otherwise the next ready one.
 fn look(store: &Sqlite) -> Outcome<Number> {
     let needs = Needs { next: true, ..Needs::default() };
     let plan = desk::wait(PlanStore::read(store, desk::plan_id(), needs))?;
-    let item = plan.in_progress().next().or_else(|| plan.next_ready());
+    let item = plan.in_progress().next().or_else(|| plan.get(plan.next?));
     black_box(item).map(|item| item.number).ok_or_else(|| "nothing is ready".into())
 }
 
-/// A plan in which every item but the first few depends on two earlier ones, and three in ten are
-/// done. The links are drawn by a generator that gives the same plan every time.
+/// A plan in which every item except the first few depends on two earlier ones, and three in ten
+/// are completed. A fixed generator draws the dependencies, so the plan is always the same.
 fn graph(items: u32) -> Plan {
     let mut seed = 88_172_645_463_325_252_u64;
     let mut draw = move |below: u32| {

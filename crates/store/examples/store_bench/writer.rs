@@ -1,5 +1,6 @@
-//! One of several writers at a database: adds as fast as it can for a while, and tells how long each
-//! took. It says when it is ready and begins when it is given a line, so that all begin together.
+//! One of several writers of a database: adds as fast as it can for a while and prints the time of
+//! each add. It prints a line when it is ready and begins when it reads one, so that all writers
+//! begin together.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,7 +17,7 @@ pub(crate) fn run(database: &Path, who: u64, time: Duration) -> Outcome {
     let began = Instant::now();
     let mut last = began;
     while last.duration_since(began) < time {
-        // Writers count in ranges of their own, so that ids differ.
+        // Each writer counts in its own range, so that ids differ.
         desk::add(&store, who * 1_000_000 + 1 + u64::try_from(taken.len())?)?;
         let now = Instant::now();
         taken.push(now.duration_since(last).as_nanos());

@@ -1,4 +1,4 @@
-//! The contract of a store as a program, and what SQLite promises beyond it.
+//! The conformance suite of stores, and tests of what SQLite promises beyond it.
 
 // `cfg(test)` is always on here; it tells the lints that this is a test.
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What SQLite promises beyond the contract.
+//! What the SQLite store promises beyond the contract.
 
 mod crash;
 mod files;
@@ -12,14 +12,14 @@ mod writers;
 use punchlist_store::{Durability, Options};
 use tempfile::TempDir;
 
-/// A place for a database that is not there yet.
+/// A directory, and options for a database that does not exist yet.
 fn place() -> (TempDir, Options) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("plans.db");
     (directory, Options { path, durability: Durability::Normal })
 }
 
-/// What another program sees of a database.
+/// Opens the database as another program would.
 fn outside(options: &Options) -> rusqlite::Connection {
     rusqlite::Connection::open(&options.path).unwrap()
 }

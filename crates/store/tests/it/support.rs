@@ -8,7 +8,6 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use punchlist_model::call::{Asked, CallRecord, CallState, News, Offer, RunRecord};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{
     Applied, AttachmentKey, Change, Cursor, Entry, Error, Following, NewPlan, PlanStore, Scope,
@@ -27,7 +26,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future. One that is not ready within half a minute never will be.
+/// Waits for a future, with a timeout of half a minute.
 #[track_caller]
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -54,18 +53,18 @@ pub(crate) fn follow(store: &dyn PlanStore, after: Cursor, scope: Scope) -> Foll
     wait(store.follow(after, scope)).unwrap()
 }
 
-/// Whether nothing is there now.
+/// Whether the stream has no entry now.
 pub(crate) fn is_quiet(stream: &mut Following) -> bool {
     stream.as_mut().poll_next(&mut Context::from_waker(Waker::noop())).is_pending()
 }
 
-/// Waits for news.
+/// Waits for a wake-up.
 #[track_caller]
 pub(crate) fn heard(news: &mut News) {
     wait(poll_fn(|cx| news.as_mut().poll_next(cx))).expect("the stream goes on").unwrap();
 }
 
-/// So many seconds after the tests' own epoch.
+/// `seconds` after the fixed time at which tests begin.
 pub(crate) fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_800_000_000 + seconds).unwrap()
 }
@@ -80,7 +79,7 @@ pub(crate) fn ids(who: &str, seconds: i64) -> IdSource {
     IdSource::new(at(seconds), random)
 }
 
-/// A worker who acts at a time.
+/// A context for a worker at a time.
 pub(crate) fn ctx(who: &str, seconds: i64) -> Ctx {
     Ctx {
         now: at(seconds),
@@ -138,7 +137,7 @@ pub(crate) fn run(n: u8, plan: Option<PlanId>) -> RunRecord {
     }
 }
 
-/// A call of a shell in some state since some second.
+/// A shell call in some state since some second.
 pub(crate) fn call(number: u32, state: CallState, seconds: i64) -> CallRecord {
     CallRecord {
         number,
@@ -199,7 +198,7 @@ pub(crate) fn done(number: u32) -> Op {
     Op::Complete { item: Number(number).into(), outcome: None, with_children: false }
 }
 
-/// A worker at one plan, whose clock ticks a second with each change.
+/// A worker on one plan, whose clock advances one second with each change.
 pub(crate) struct Desk {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) plan: PlanId,
@@ -208,12 +207,12 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// At a plan that is there.
+    /// On an existing plan.
     pub(crate) fn at(store: Arc<dyn Store>, plan: PlanId, who: &str) -> Self {
         Self { store, plan, who: who.to_owned(), seconds: Cell::new(0) }
     }
 
-    /// At a new plan.
+    /// On a new plan.
     pub(crate) fn new(store: Arc<dyn Store>, who: &str) -> Self {
         wait(store.create(new_plan(1))).unwrap();
         Self::at(store, plan_id(1), who)
@@ -242,14 +241,14 @@ impl Desk {
     }
 
     pub(crate) fn whole(&self) -> Plan {
-        wait(self.store.read(self.plan, Needs::whole())).unwrap()
+        wait(self.store.whole(self.plan)).unwrap()
     }
 
     pub(crate) fn journal(&self) -> Vec<Entry> {
         wait(self.store.journal(self.plan, Revision(0), u32::MAX)).unwrap()
     }
 
-    /// The list as text: what a person would see of it.
+    /// The list as text, as a person would see it.
     pub(crate) fn list(&self) -> String {
         let plan = self.whole();
         let lines: Vec<String> = plan

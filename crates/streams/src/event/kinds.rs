@@ -38,7 +38,7 @@ pub enum KindName {
 }
 
 impl KindName {
-    /// All of them, in the order of the specification.
+    /// All kinds, in the order of the specification.
     pub const ALL: [Self; 15] = [
         Self::SessionStarted,
         Self::TurnStarted,
@@ -57,7 +57,7 @@ impl KindName {
         Self::Warning,
     ];
 
-    /// As it is written.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::SessionStarted => "session.started",
@@ -78,7 +78,7 @@ impl KindName {
         }
     }
 
-    /// The kind that is written so.
+    /// The kind with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
@@ -90,7 +90,7 @@ impl fmt::Display for KindName {
     }
 }
 
-/// Which kinds are wanted.
+/// A set of kinds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KindSet(u32);
 
@@ -100,17 +100,17 @@ impl KindSet {
     /// None.
     pub const NONE: Self = Self(0);
 
-    /// These kinds and no others.
+    /// Exactly these kinds.
     pub fn of(kinds: impl IntoIterator<Item = KindName>) -> Self {
         kinds.into_iter().fold(Self::NONE, |set, kind| Self(set.0 | 1 << kind as u32))
     }
 
-    /// Whether a kind is wanted.
+    /// Whether a kind is in the set.
     pub fn has(self, kind: KindName) -> bool {
         self.0 & (1 << kind as u32) != 0
     }
 
-    /// Whether nothing outside the other set is wanted.
+    /// Whether the set is a subset of the other.
     pub fn is_within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }

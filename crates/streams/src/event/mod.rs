@@ -1,7 +1,7 @@
-//! The unified events, as parsers hand them out: every text borrowed where it can be.
+//! The unified events as parsers emit them: texts are borrowed where possible.
 //!
-//! Our output is JSON as the input was, so a text that is only passed on stays the literal that it
-//! came as ([`Text::Raw`]) and is never unescaped. Nothing here knows an agent.
+//! Input and output are both JSON, so a text that is only passed on stays the literal of the source
+//! ([`Text::Raw`]) and is never unescaped. This file knows no agent.
 //!
 //! [`owned`] has the same events as plain data, and their JSON Schema.
 
@@ -20,10 +20,10 @@ pub use kinds::{KindName, KindSet};
 pub(crate) use text::joined;
 pub use text::{RawJson, RawText, Text};
 
-/// The namespace that ids of agents are hashed in. Drawn once; it never changes.
+/// The namespace for hashing the ids of agents. A constant random number, which must never change.
 const NAMESPACE: Uuid = Uuid::from_u128(0x6b0f_3c51_9d5e_4c0c_8f0a_2b7d_51c4_e9a6);
 
-/// Whose stream an event came from.
+/// The program that an event comes from.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentType {
@@ -35,12 +35,12 @@ pub enum AgentType {
     GoogleGemini,
     /// Any agent that speaks the Agent Client Protocol.
     Acp,
-    /// Ourselves.
+    /// Punchlist itself.
     Punchlist,
 }
 
 impl AgentType {
-    /// As it is written.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::ClaudeCode => "claude-code",
@@ -52,22 +52,22 @@ impl AgentType {
     }
 }
 
-/// How a todo stands.
+/// The status of a todo.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun.
+    /// Not started.
     Pending,
-    /// Being worked on.
+    /// In progress.
     InProgress,
-    /// Done.
+    /// Completed.
     Completed,
-    /// Given up.
+    /// Cancelled.
     Cancelled,
 }
 
 impl Status {
-    /// As it is written.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -82,38 +82,38 @@ impl Status {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item<'a> {
-    /// What is to be done. Never blank.
+    /// The title: what is to be done. Never blank.
     pub text: Text<'a>,
-    /// How it stands.
+    /// The status.
     pub status: Status,
-    /// The source's id of it.
+    /// The source's id of the todo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<Text<'a>>,
-    /// What it is called while it is worked on.
+    /// The title while the todo is in progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_form: Option<Text<'a>>,
-    /// Whether something else must be done first.
+    /// Whether another todo must be completed first.
     #[serde(skip_serializing_if = "Not::not")]
     pub blocked: bool,
-    /// Whom or what it waits for.
+    /// The person or event that the todo waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waiting_on: Option<Text<'a>>,
-    /// The id of the todo that it belongs to.
+    /// The id of the parent todo.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<Text<'a>>,
-    /// Whether the status is a guess of ours, and no word of the agent.
+    /// Whether the status is a guess, because the agent did not report one.
     #[serde(skip_serializing_if = "Not::not")]
     pub assumed: bool,
-    /// Whether the source never said that the list was taken.
+    /// Whether the source never confirmed the list.
     #[serde(skip_serializing_if = "Not::not")]
     pub unconfirmed: bool,
-    /// The source's own status where it is none of ours.
+    /// The source's own status, if it is none of ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_status: Option<Text<'a>>,
 }
 
 impl<'a> Item<'a> {
-    /// A todo with nothing but a text and a status.
+    /// A todo with only a text and a status.
     pub fn new(text: Text<'a>, status: Status) -> Self {
         Self {
             text,
@@ -129,7 +129,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The same todo, free of the line that it came from.
+    /// Converts to a todo that owns its texts.
     pub fn into_owned(self) -> Item<'static> {
         Item {
             text: self.text.into_owned(),
@@ -145,7 +145,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// How many bytes its texts take, about.
+    /// The approximate size of its texts in bytes.
     pub fn size(&self) -> usize {
         let texts =
             [&self.id, &self.active_form, &self.waiting_on, &self.parent, &self.source_status];
@@ -153,7 +153,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Who speaks in a `text`.
+/// Who wrote a `text`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -166,7 +166,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// As it is written.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Assistant => "assistant",
@@ -180,16 +180,16 @@ impl Role {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Well.
+    /// It succeeded.
     Success,
     /// It failed or was refused.
     Error,
-    /// Somebody stopped it.
+    /// It was stopped.
     Cancelled,
 }
 
 impl Outcome {
-    /// As it is written.
+    /// The name in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Self::Success => "success",
@@ -199,97 +199,97 @@ impl Outcome {
     }
 }
 
-/// What was spent.
+/// The usage of a message, a turn or a session.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// Tokens that the model read, cached ones included where the source counts them so.
+    /// Tokens that the model read, including cached ones if the source counts them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_tokens: Option<u64>,
     /// Tokens that the model wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_tokens: Option<u64>,
-    /// Tokens that were read from a cache.
+    /// Tokens that were read from the cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
-    /// Tokens that the model thought with.
+    /// Tokens of the model's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
-    /// What it cost, in US dollars.
+    /// The cost in US dollars.
     #[serde(skip_serializing_if = "is_no_number")]
     pub cost_usd: Option<f64>,
-    /// Whether this is the sum since the session began, and not this turn's part.
+    /// Whether this is the sum since the session started, and not only this turn's part.
     #[serde(skip_serializing_if = "Not::not")]
     pub cumulative: bool,
 }
 
-/// Whether there is no number that JSON can have.
+/// Whether the value is missing or has no representation in JSON.
 #[expect(clippy::ref_option, reason = "serde calls it so")]
 fn is_no_number(value: &Option<f64>) -> bool {
     value.is_none_or(|it| !it.is_finite())
 }
 
-/// What happened.
+/// The kind of an event, with its fields.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum Kind<'a> {
-    /// A session began, or was taken up again.
+    /// A session started or was resumed.
     #[serde(rename = "session.started")]
     SessionStarted {
-        /// The model that was asked for.
+        /// The requested model.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<Text<'a>>,
-        /// The directory that it works in.
+        /// The working directory.
         #[serde(skip_serializing_if = "Option::is_none")]
         cwd: Option<Text<'a>>,
         /// The version of the agent's program.
         #[serde(skip_serializing_if = "Option::is_none")]
         version: Option<Text<'a>>,
     },
-    /// The user's turn is over, and the agent's begins.
+    /// The agent's turn starts.
     #[serde(rename = "turn.started")]
     TurnStarted {
-        /// What the user said.
+        /// The user's prompt.
         #[serde(skip_serializing_if = "Option::is_none")]
         prompt: Option<Text<'a>>,
     },
-    /// Something was said.
+    /// A message.
     #[serde(rename = "text")]
     Text {
-        /// By whom.
+        /// Who wrote it.
         role: Role,
-        /// What.
+        /// The text.
         text: Text<'a>,
-        /// Whether it goes on where the last one ended.
+        /// Whether it continues the previous text.
         #[serde(skip_serializing_if = "Not::not")]
         delta: bool,
     },
-    /// The model thought aloud.
+    /// The model's reasoning.
     #[serde(rename = "thinking")]
     Thinking {
-        /// What.
+        /// The text.
         text: Text<'a>,
-        /// Whether it goes on where the last one ended.
+        /// Whether it continues the previous text.
         #[serde(skip_serializing_if = "Not::not")]
         delta: bool,
     },
-    /// The model asked for a tool.
+    /// The model requested a tool call.
     #[serde(rename = "tool.scheduled")]
     ToolScheduled {
         /// The source's id of the call.
         call_id: Text<'a>,
         /// The tool.
         name: Text<'a>,
-        /// Its arguments.
+        /// The arguments.
         #[serde(skip_serializing_if = "Option::is_none")]
         input: Option<RawJson<'a>>,
     },
-    /// A call waits for an answer of the user.
+    /// A call waits for the user's answer.
     #[serde(rename = "tool.waiting")]
     ToolWaiting {
         /// The source's id of the call.
         call_id: Text<'a>,
-        /// What is asked.
+        /// The question.
         question: Text<'a>,
     },
     /// The user answered.
@@ -297,13 +297,13 @@ pub enum Kind<'a> {
     ToolAnswered {
         /// The source's id of the call.
         call_id: Text<'a>,
-        /// What.
+        /// The answer.
         answer: Text<'a>,
-        /// Who it was.
+        /// Who answered.
         #[serde(skip_serializing_if = "Option::is_none")]
         by: Option<Text<'a>>,
     },
-    /// A call runs.
+    /// A call started.
     #[serde(rename = "tool.started")]
     ToolStarted {
         /// The source's id of the call.
@@ -311,7 +311,7 @@ pub enum Kind<'a> {
         /// The tool.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<Text<'a>>,
-        /// Its arguments, where no `tool.scheduled` told them.
+        /// The arguments, if no `tool.scheduled` had them.
         #[serde(skip_serializing_if = "Option::is_none")]
         input: Option<RawJson<'a>>,
     },
@@ -323,65 +323,65 @@ pub enum Kind<'a> {
         /// The tool.
         #[serde(skip_serializing_if = "Option::is_none")]
         name: Option<Text<'a>>,
-        /// How.
+        /// How it ended.
         status: Outcome,
-        /// What it answered.
+        /// The output.
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Text<'a>>,
     },
-    /// The user said something that waits.
+    /// The user sent a message that waits in the queue.
     #[serde(rename = "message.queued")]
     MessageQueued {
-        /// What.
+        /// The message.
         text: Text<'a>,
     },
-    /// The list as it is now, whole.
+    /// The whole list, after a change.
     #[serde(rename = "todo_list")]
     TodoList {
-        /// Which list.
+        /// The id of the list.
         todo_id: Cow<'a, str>,
-        /// Its todos. None: it was cleared.
+        /// The todos. An empty list was cleared.
         items: &'a [Item<'a>],
-        /// Whether the source never said that it was taken.
+        /// Whether the source never confirmed the list.
         #[serde(skip_serializing_if = "Not::not")]
         unconfirmed: bool,
     },
-    /// What was spent.
+    /// The usage.
     #[serde(rename = "usage")]
     Usage(Usage),
-    /// The agent's turn is over.
+    /// The agent's turn ended.
     #[serde(rename = "turn.completed")]
     TurnCompleted {
         /// How it ended.
         status: Outcome,
-        /// The source's word for it.
+        /// The source's reason.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<Text<'a>>,
     },
-    /// Something failed.
+    /// An error.
     #[serde(rename = "error")]
     Error {
-        /// What.
+        /// The message.
         message: Text<'a>,
-        /// The source's code or word for it.
+        /// The source's error code.
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<Text<'a>>,
-        /// Whether the agent goes on by itself.
+        /// Whether the agent continues by itself.
         #[serde(skip_serializing_if = "Not::not")]
         recoverable: bool,
     },
-    /// Something could not be read, or not be believed.
+    /// Something could not be parsed, or is implausible.
     #[serde(rename = "warning")]
     Warning {
-        /// The line, counted from 1.
+        /// The line number, from 1.
         line: u64,
-        /// Why.
+        /// The reason.
         why: Cow<'a, str>,
     },
 }
 
 impl Kind<'_> {
-    /// Its name.
+    /// The name of the kind.
     pub fn name(&self) -> KindName {
         match self {
             Self::SessionStarted { .. } => KindName::SessionStarted,
@@ -403,7 +403,8 @@ impl Kind<'_> {
     }
 }
 
-/// An agent's id, and the namespace that its events are named in. Made once and used for many events.
+/// An agent's id, with the namespace for the ids of its events. Created once and used for many
+/// events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentId {
     pub(super) id: String,
@@ -426,17 +427,18 @@ impl AgentId {
 /// One event.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event<'a> {
-    /// Whose it is.
+    /// The agent.
     pub agent: &'a AgentId,
-    /// Which program that is.
+    /// The agent's program.
     pub agent_type: AgentType,
-    /// When, in milliseconds since 1970, if the source said so.
+    /// Milliseconds since 1970, if the source has a time.
     pub timestamp: Option<i64>,
-    /// The line that it came from, counted from 1; what only the end told is on the line after the last.
+    /// The number of the source line, from 1. Events that only the end of the stream reveals have
+    /// the line after the last.
     pub line: u64,
-    /// Which of that line's events it is, counted from 0, wanted or not; lists are counted apart from all
-    /// others, so that a list is the same event whatever else is wanted.
+    /// The number of the event within its line, from 0, counting unwanted events too. Lists are
+    /// counted apart from other events, so that a list has the same id whichever kinds are wanted.
     pub index: u32,
-    /// What happened.
+    /// The kind, with its fields.
     pub kind: Kind<'a>,
 }

@@ -1,22 +1,22 @@
-//! The unified events as plain data: what the published JSON Schema is made from, and what reads them.
+//! The unified events as plain data, for reading them and for the published JSON Schema.
 //!
-//! [`super::Event`] writes the same lines without owning anything; a test holds the two together.
+//! [`super::Event`] writes the same lines without owning anything; a test compares the two.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// One event of one agent: one JSON object on a line of its own.
+/// One event of one agent: one JSON object per line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentEvent {
     /// UUIDv5 of agent, line and index: the same input gives the same output.
     pub event_id: Uuid,
-    /// The team member's name, else the session's or thread's id; with `/agent` for a sub-agent.
+    /// The team member's name, else the id of the session or thread; with `/agent` for a sub-agent.
     pub agent_id: String,
-    /// Which program it is.
+    /// The agent's program.
     pub agent_type: AgentType,
-    /// Milliseconds since 1970, as the source says; null where it says nothing.
+    /// Milliseconds since 1970, from the source; null if the source has no time.
     #[serde(deserialize_with = "Option::deserialize")]
     #[schemars(required)]
     pub timestamp: Option<i64>,
@@ -25,7 +25,7 @@ pub struct AgentEvent {
     pub kind: Kind,
 }
 
-/// Which program it is.
+/// The agent's program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentType {
@@ -41,7 +41,7 @@ pub enum AgentType {
     Punchlist,
 }
 
-/// Who speaks.
+/// Who wrote a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -57,25 +57,25 @@ pub enum Role {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// Well
+    /// It succeeded
     Success,
     /// It failed or was refused
     Error,
-    /// Somebody stopped it
+    /// It was stopped
     Cancelled,
 }
 
-/// How a todo stands.
+/// The status of a todo.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Not begun
+    /// Not started
     Pending,
-    /// Being worked on
+    /// In progress
     InProgress,
-    /// Done
+    /// Completed
     Completed,
-    /// Given up
+    /// Cancelled
     Cancelled,
 }
 
@@ -83,33 +83,33 @@ pub enum Status {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Item {
-    /// What is to be done.
+    /// The title: what is to be done.
     #[schemars(length(min = 1))]
     pub text: String,
-    /// How it stands.
+    /// The status.
     pub status: Status,
-    /// The source's id of it.
+    /// The source's id of the todo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What it is called while it is worked on.
+    /// The title while the todo is in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
-    /// Whether something else must be done first.
+    /// Whether another todo must be completed first.
     #[serde(default, skip_serializing_if = "is_false")]
     pub blocked: bool,
-    /// Whom or what it waits for.
+    /// The person or event that the todo waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_on: Option<String>,
-    /// The id of the todo that it belongs to.
+    /// The id of the parent todo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
-    /// Whether the status is a guess, and no word of the agent.
+    /// Whether the status is a guess, because the agent did not report one.
     #[serde(default, skip_serializing_if = "is_false")]
     pub assumed: bool,
-    /// Whether the source never said that the list was taken.
+    /// Whether the source never confirmed the list.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unconfirmed: bool,
-    /// The source's own status where it is none of these.
+    /// The source's own status, if it is none of these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_status: Option<String>,
 }
@@ -118,63 +118,63 @@ pub struct Item {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
 pub enum Kind {
-    /// A session began, or was taken up again.
+    /// A session started or was resumed.
     #[serde(rename = "session.started")]
     SessionStarted {
-        /// The model that was asked for.
+        /// The requested model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<String>,
-        /// The directory that it works in.
+        /// The working directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
         /// The version of the agent's program.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
-    /// The user's turn is over, and the agent's begins.
+    /// The agent's turn starts.
     #[serde(rename = "turn.started")]
     TurnStarted {
-        /// What the user said.
+        /// The user's prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<String>,
     },
-    /// Something was said.
+    /// A message.
     #[serde(rename = "text")]
     Text {
-        /// By whom.
+        /// Who wrote it.
         role: Role,
-        /// What.
+        /// The text.
         text: String,
-        /// Whether it goes on where the last one ended.
+        /// Whether it continues the previous text.
         #[serde(default, skip_serializing_if = "is_false")]
         delta: bool,
     },
-    /// The model thought aloud.
+    /// The model's reasoning.
     #[serde(rename = "thinking")]
     Thinking {
-        /// What.
+        /// The text.
         text: String,
-        /// Whether it goes on where the last one ended.
+        /// Whether it continues the previous text.
         #[serde(default, skip_serializing_if = "is_false")]
         delta: bool,
     },
-    /// The model asked for a tool.
+    /// The model requested a tool call.
     #[serde(rename = "tool.scheduled")]
     ToolScheduled {
         /// The source's id of the call.
         call_id: String,
         /// The tool.
         name: String,
-        /// Its arguments.
+        /// The arguments.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<serde_json::Value>,
     },
-    /// A call waits for an answer of the user.
+    /// A call waits for the user's answer.
     #[serde(rename = "tool.waiting")]
     ToolWaiting {
         /// The source's id of the call.
         call_id: String,
-        /// What is asked.
+        /// The question.
         question: String,
     },
     /// The user answered.
@@ -182,13 +182,13 @@ pub enum Kind {
     ToolAnswered {
         /// The source's id of the call.
         call_id: String,
-        /// What.
+        /// The answer.
         answer: String,
-        /// Who it was.
+        /// Who answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// A call runs.
+    /// A call started.
     #[serde(rename = "tool.started")]
     ToolStarted {
         /// The source's id of the call.
@@ -196,7 +196,7 @@ pub enum Kind {
         /// The tool.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// Its arguments, where no `tool.scheduled` told them.
+        /// The arguments, if no `tool.scheduled` had them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<serde_json::Value>,
     },
@@ -208,78 +208,78 @@ pub enum Kind {
         /// The tool.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         name: Option<String>,
-        /// How.
+        /// How it ended.
         status: Outcome,
-        /// What it answered.
+        /// The output.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
     },
-    /// The user said something that waits.
+    /// The user sent a message that waits in the queue.
     #[serde(rename = "message.queued")]
     MessageQueued {
-        /// What.
+        /// The message.
         text: String,
     },
-    /// The list as it is now, whole.
+    /// The whole list, after a change.
     #[serde(rename = "todo_list")]
     TodoList {
-        /// Which list: the source's id of it, else the agent and a running number.
+        /// The id of the list: the source's id, else the agent's id and a running number.
         todo_id: String,
-        /// Its todos. None: it was cleared.
+        /// The todos. An empty list was cleared.
         items: Vec<Item>,
-        /// Whether the source never said that it was taken.
+        /// Whether the source never confirmed the list.
         #[serde(default, skip_serializing_if = "is_false")]
         unconfirmed: bool,
     },
-    /// What was spent.
+    /// The usage.
     #[serde(rename = "usage")]
     Usage {
-        /// Tokens that the model read, cached ones included where the source counts them so.
+        /// Tokens that the model read, including cached ones if the source counts them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input_tokens: Option<u64>,
         /// Tokens that the model wrote.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output_tokens: Option<u64>,
-        /// Tokens that were read from a cache.
+        /// Tokens that were read from the cache.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cached_tokens: Option<u64>,
-        /// Tokens that the model thought with.
+        /// Tokens of the model's reasoning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning_tokens: Option<u64>,
-        /// What it cost, in US dollars.
+        /// The cost in US dollars.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_usd: Option<f64>,
-        /// Whether this is the sum since the session began, and not this turn's part.
+        /// Whether this is the sum since the session started, and not only this turn's part.
         #[serde(default, skip_serializing_if = "is_false")]
         cumulative: bool,
     },
-    /// The agent's turn is over.
+    /// The agent's turn ended.
     #[serde(rename = "turn.completed")]
     TurnCompleted {
         /// How it ended.
         status: Outcome,
-        /// The source's word for it.
+        /// The source's reason.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// Something failed.
+    /// An error.
     #[serde(rename = "error")]
     Error {
-        /// What.
+        /// The message.
         message: String,
-        /// The source's code or word for it.
+        /// The source's error code.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
-        /// Whether the agent goes on by itself.
+        /// Whether the agent continues by itself.
         #[serde(default, skip_serializing_if = "is_false")]
         recoverable: bool,
     },
-    /// Something could not be read, or not be believed.
+    /// Something could not be parsed, or is implausible.
     #[serde(rename = "warning")]
     Warning {
-        /// The line, counted from 1.
+        /// The line number, from 1.
         line: u64,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -292,7 +292,7 @@ fn is_false(value: &bool) -> bool {
 /// The published JSON Schema of one line.
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(AgentEvent).to_value();
-    // The time is always there, but may be null; that cannot be said with attributes.
+    // The timestamp is always present but may be null, which attributes cannot express.
     if let Some(timestamp) = schema.pointer_mut("/properties/timestamp/type") {
         *timestamp = serde_json::json!(["integer", "null"]);
     }

@@ -1,4 +1,4 @@
-//! Texts and JSON that are passed on as the source wrote them.
+//! Texts and JSON values that are passed on as the source wrote them.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use serde_json::value::RawValue;
 
 use crate::json::{self, Str, Value};
 
-/// A text: as the source wrote it, or as we know it. Two are equal if they say the same.
+/// A text: a JSON literal of the source, or a plain text. Two texts are equal if their content is.
 #[derive(Clone, Debug)]
 pub enum Text<'a> {
-    /// A JSON string literal with its quotes. Only parsers make one.
+    /// A JSON string literal with its quotes. Only parsers create it.
     Raw(RawText<'a>),
-    /// The text itself.
+    /// A plain text.
     Plain(Cow<'a, str>),
 }
 
@@ -40,12 +40,25 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether there is nothing to see in it.
-    pub fn is_blank(&self) -> bool {
-        self.to_str().trim().is_empty()
+    /// Whether it begins with `prefix`, which must need no escapes in JSON.
+    pub(crate) fn begins(&self, prefix: &str) -> bool {
+        match self {
+            Self::Raw(raw) => raw.literal().get(1..).is_some_and(|it| it.starts_with(prefix)),
+            Self::Plain(text) => text.starts_with(prefix),
+        }
     }
 
-    /// The same text, borrowed from this one.
+    /// Whether the text is blank.
+    pub fn is_blank(&self) -> bool {
+        let first = match self {
+            Self::Raw(raw) => raw.literal().as_bytes().get(1),
+            Self::Plain(text) => text.as_bytes().first(),
+        };
+        // Most texts begin with a letter, and need not be unescaped.
+        !first.is_some_and(u8::is_ascii_alphanumeric) && self.to_str().trim().is_empty()
+    }
+
+    /// Borrows from this text.
     pub fn borrowed(&self) -> Text<'_> {
         match self {
             Self::Raw(RawText(raw)) => Text::Raw(RawText(Cow::Borrowed(raw))),
@@ -53,7 +66,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The same text, free of the line that it came from.
+    /// Converts to a text that owns its content.
     pub fn into_owned(self) -> Text<'static> {
         match self {
             Self::Raw(RawText(raw)) => Text::Raw(RawText(Cow::Owned(raw.into_owned()))),
@@ -61,7 +74,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// How many bytes it takes, about.
+    /// The approximate size in bytes.
     pub fn len(&self) -> usize {
         match self {
             Self::Raw(raw) => raw.literal().len(),
@@ -69,7 +82,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Whether it has no characters at all.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         match self {
             Self::Raw(raw) => raw.literal().len() <= 2,
@@ -107,8 +120,8 @@ impl Serialize for Text<'_> {
     }
 }
 
-/// One text out of the shapes that agents put texts in: a string, or several blocks with a line each. None if
-/// there is nothing in it.
+/// Reads a text in any of the forms that agents use: a string, or several blocks, which become a
+/// line each. `None` if it is empty.
 pub(crate) fn joined(value: Value<'_>) -> Option<Text<'_>> {
     fn literal(value: Value<'_>) -> Option<Str<'_>> {
         value.str().or_else(|| value.text("text"))
@@ -128,7 +141,8 @@ pub(crate) fn joined(value: Value<'_>) -> Option<Text<'_>> {
     Some(text).filter(|it| !it.is_empty())
 }
 
-/// A JSON value as it was written, no deeper and with no larger numbers than others read. Never `null`.
+/// A JSON value of the source, with limited nesting and numbers that other readers accept. Never
+/// `null`.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(transparent)]
 pub struct RawJson<'a>(&'a RawValue);

@@ -1,12 +1,12 @@
-//! Events as lines of JSON. How a line looks is decided by the attributes of [`super::Event`]'s parts, and by
-//! [`super::owned`]; a test holds the two together.
+//! Writes events as lines of JSON. The attributes of [`super::Event`]'s parts define the format,
+//! and so does [`super::owned`]; a test compares the two.
 
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::{AgentType, Event, Kind, KindName};
 
-/// An event as it is written.
+/// An event in the form that is serialized.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Written<'a> {
@@ -19,8 +19,8 @@ struct Written<'a> {
 }
 
 impl Event<'_> {
-    /// The same for the same agent, line and index: `LINE:INDEX`, or `LINE:todo_list:INDEX` for a list, in
-    /// a namespace that is the agent's id in a namespace of ours.
+    /// The event's id. It is always the same for the same agent, line and index: `LINE:INDEX`, or
+    /// `LINE:todo_list:INDEX` for a list, in the namespace of the agent's id.
     pub fn id(&self) -> Uuid {
         let Self { line, index, .. } = self;
         let kind = self.kind.name();
@@ -32,7 +32,7 @@ impl Event<'_> {
         Uuid::new_v5(&self.agent.namespace, name.as_bytes())
     }
 
-    /// Appends the event as one line of JSON, with its newline.
+    /// Appends the event as one line of JSON, with its line break.
     pub fn write_json(&self, out: &mut Vec<u8>) {
         let written = Written {
             event_id: self.id(),

@@ -1,6 +1,6 @@
-//! What parsers write into: it knows the line, numbers the events and drops those that nobody wants.
+//! The output of parsers: knows the line, numbers the events and drops unwanted ones.
 //!
-//! A parser says who and when, then what. It contains nothing that depends on an agent.
+//! A parser first sets the agent and the time, then emits events. This file knows no agent.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,31 +11,31 @@ use crate::event::{AgentId, AgentType, Event, Kind, KindName, KindSet, RawJson, 
 use crate::json::{Object, Str, Value};
 use crate::parser::{Options, Sink};
 
-/// The most names of unknown kinds that are counted apart, and the longest of them.
+/// Maximum of unknown kinds that are counted by name, and maximum length of a name.
 const MOST_UNKNOWN: usize = 64;
 const LONGEST_UNKNOWN: usize = 80;
 
-/// What a stream had in it.
+/// Counts of a stream.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tally {
-    /// Lines, read or skipped.
+    /// Lines, parsed or skipped.
     pub lines: u64,
-    /// Events, wanted or not, of the lines that were read.
+    /// Events of the parsed lines, wanted or not.
     pub events: u64,
-    /// How often a list was told.
+    /// Lists that were reported.
     pub lists: u64,
-    /// How often a todo tool was called. Calls without any list mean that the format has changed.
+    /// Calls of todo tools. Calls without any list mean that the format has changed.
     pub todo_calls: u64,
     /// Warnings, wanted or not.
     pub warnings: u64,
-    /// Kinds of lines that we do not know, and how often each came.
+    /// Unknown kinds of lines, with their counts.
     pub unknown: BTreeMap<String, u64>,
-    /// The version of the program that wrote the stream, as far as a line that we do not know says so.
+    /// The version of the program, if an unknown line has it.
     pub version: Option<String>,
 }
 
 impl Tally {
-    /// Counts a kind that we do not know.
+    /// Counts an unknown kind.
     fn unknown(&mut self, kind: &str) {
         let mut end = kind.len().min(LONGEST_UNKNOWN);
         while !kind.is_char_boundary(end) {
@@ -48,16 +48,16 @@ impl Tally {
     }
 }
 
-/// Who speaks.
+/// The agent of an event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Who<'a> {
-    /// The session or thread; empty if the source has not said.
+    /// The session or thread; empty if it is unknown.
     pub(crate) session: &'a str,
     /// The sub-agent.
     pub(crate) agent: Option<&'a str>,
 }
 
-/// What outlives a line.
+/// The state between lines.
 #[derive(Debug)]
 pub(crate) struct Core {
     agent_type: AgentType,
@@ -67,21 +67,21 @@ pub(crate) struct Core {
     sub: Option<String>,
     agent: AgentId,
     timestamp: Option<i64>,
-    /// What is added to the numbers of events that their agent's own file does not tell.
+    /// An offset for the numbers of events that are not from the agent's own file.
     apart: u32,
     /// How many events the line has had: lists, and others.
     lists: u32,
     others: u32,
-    /// Which part of a line is told, where one line has what others write a line each.
+    /// The part of the line, if one line contains what others write as several lines.
     part: Option<u64>,
-    /// A turn that has begun, until it is known whether the next thing is its prompt.
+    /// A started turn, until it is known whether a prompt follows.
     held: Option<Held>,
-    /// Calls of our own tools.
+    /// Calls of Punchlist's own tools.
     pub(super) ours: Ours,
     pub(crate) tally: Tally,
 }
 
-/// A turn of which was not told yet that it began.
+/// A started turn that was not reported yet.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Held {
     session: String,
@@ -112,7 +112,7 @@ impl Core {
         }
     }
 
-    /// Begins the next line.
+    /// Starts the next line.
     pub(crate) fn next_line(&mut self) {
         self.tally.lines += 1;
         (self.lists, self.others) = (0, 0);
@@ -120,12 +120,12 @@ impl Core {
         self.timestamp = None;
     }
 
-    /// Whether a call of one of our own tools awaits its result.
+    /// Whether a call of one of Punchlist's own tools has no result yet.
     pub(crate) fn is_waiting(&self) -> bool {
         self.ours.is_waiting()
     }
 
-    /// Goes over lines that are not looked at.
+    /// Skips lines.
     pub(crate) fn skip_lines(&mut self, lines: u64) {
         self.tally.lines += lines;
     }
@@ -149,7 +149,7 @@ impl Core {
     }
 }
 
-/// The way out for one line.
+/// The output for one line.
 pub(crate) struct Emit<'a> {
     core: &'a mut Core,
     sink: &'a mut dyn Sink,
@@ -160,7 +160,7 @@ impl<'a> Emit<'a> {
         Self { core, sink }
     }
 
-    /// Says whose the following events are, and when they happened.
+    /// Sets the agent and the time of the following events.
     pub(crate) fn at(&mut self, who: Who<'_>, timestamp: Option<i64>) {
         if !self.core.is_at(who) {
             self.core.go_to(who);
@@ -168,51 +168,54 @@ impl<'a> Emit<'a> {
         self.core.timestamp = timestamp;
     }
 
-    /// Says whose the following events are; they happened when those before them did.
+    /// Sets the agent of the following events; the time stays.
     pub(crate) fn of(&mut self, who: Who<'_>) {
         let timestamp = self.core.timestamp;
         self.at(who, timestamp);
     }
 
-    /// Says that the following events are told by another file than that of whoever they belong to, such as a
-    /// sub-agent's. That has lines with the same numbers as the agent's own, and no two events may have one id.
+    /// Says that the following events are read from another file than their agent's own, such as a
+    /// sub-agent's events. The agent's own file has the same line numbers, and ids must be unique.
     pub(crate) fn within_file_of(&mut self, file: Option<&str>) {
         self.core.apart = file.map_or(0, number);
     }
 
-    /// Whether events of a kind go anywhere. One that does not must still be told, for its number.
+    /// Whether events of a kind are wanted. Unwanted events must be emitted too, so that the
+    /// numbers stay the same.
     pub(crate) fn wants(&self, kind: KindName) -> bool {
         self.core.only.has(kind)
     }
 
-    /// The id of whoever speaks, as events carry it.
+    /// The id of the present agent.
     pub(crate) fn agent_id(&self) -> &str {
         self.core.agent.as_str()
     }
 
-    /// When what is told happens.
+    /// The present time.
     pub(crate) fn timestamp(&self) -> Option<i64> {
         self.core.timestamp
     }
 
-    /// The line that is read, counted from 1, or the part of one.
+    /// The present line number, from 1, or the part of the line.
     pub(crate) fn line(&self) -> u64 {
         self.core.part.unwrap_or(self.core.tally.lines)
     }
 
-    /// Says that the following events belong to a part of the line, counted from 1. A file that is written
-    /// anew as it grows has the same parts under other lines each time, and events keep their ids.
+    /// Says that the following events belong to a part of the line, numbered from 1. A file that is
+    /// rewritten as it grows has the same parts in other lines each time, and events must keep
+    /// their ids.
     pub(crate) fn part(&mut self, part: u64) {
         self.core.part = Some(part);
         (self.core.lists, self.core.others) = (0, 0);
     }
 
-    /// Whether the result of this call is awaited, though it is no tool of the agent's own list.
+    /// Whether this call of Punchlist's own tools has no result yet.
     pub(crate) fn awaits(&self, call: &str) -> bool {
         self.core.ours.awaits(call)
     }
 
-    /// A turn begins. What the user says next is its prompt; if anything else comes next, it has none.
+    /// Starts a turn. A text of the user that follows is its prompt; after anything else, it has
+    /// none.
     pub(crate) fn turn_starts(&mut self) {
         self.begin_held();
         self.core.held = Some(Held {
@@ -222,7 +225,7 @@ impl<'a> Emit<'a> {
         });
     }
 
-    /// Tells of a turn that was held back.
+    /// Reports a turn that was held back.
     pub(crate) fn begin_held(&mut self) {
         let Some(held) = self.core.held.take() else { return };
         let now = Held {
@@ -241,7 +244,7 @@ impl<'a> Emit<'a> {
         self.core.timestamp = *timestamp;
     }
 
-    /// Something happened.
+    /// Emits an event.
     pub(crate) fn event(&mut self, kind: Kind<'_>) {
         let is_held = self
             .core
@@ -269,7 +272,7 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// A tool of ours was answered: the session's plan is told.
+    /// Reports the session's plan after a result of one of Punchlist's tools.
     fn tell_ours(&mut self, answer: &Answered) {
         self.core.tally.todo_calls += 1;
         let session = self.core.session.clone();
@@ -291,7 +294,7 @@ impl<'a> Emit<'a> {
         tally.events += 1;
         tally.lists += u64::from(name == KindName::TodoList);
         tally.warnings += u64::from(name == KindName::Warning);
-        // Lists are counted apart: where only they are wanted, much that comes before them is not read.
+        // Lists are counted apart: if only lists are wanted, many lines before them are not parsed.
         let is_list = name == KindName::TodoList;
         let count = if is_list { &mut self.core.lists } else { &mut self.core.others };
         let index = self.core.apart.saturating_add(*count);
@@ -308,13 +311,13 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// Something on this line could not be read, or not be believed.
+    /// Emits a warning about this line.
     pub(crate) fn warn<'t>(&mut self, why: impl Into<Cow<'t, str>>) {
         let line = self.line();
         self.event(Kind::Warning { line, why: why.into() });
     }
 
-    /// The arguments of a call as they are passed on. Without them, if others could not read them.
+    /// The arguments of a call; `None` with a warning if other programs could not read them.
     pub(crate) fn input<'v>(&mut self, value: Value<'v>) -> Option<RawJson<'v>> {
         match RawJson::checked(value) {
             Ok(input) => input,
@@ -325,12 +328,12 @@ impl<'a> Emit<'a> {
         }
     }
 
-    /// A kind of line that we do not know.
+    /// Counts an unknown kind of line.
     pub(crate) fn unknown(&mut self, kind: &str) {
         self.core.tally.unknown(kind);
     }
 
-    /// Notes which version wrote a line of a kind that we do not know, if it says so.
+    /// Stores the version of the program from an unknown line, if it has one.
     pub(crate) fn note_version(&mut self, line: &Object<'_>) {
         if self.core.tally.version.is_some() || self.core.tally.unknown.is_empty() {
             return;
@@ -341,19 +344,19 @@ impl<'a> Emit<'a> {
         self.core.tally.version = version;
     }
 
-    /// A kind of something within a line that we do not know, by the name that it has or lacks.
+    /// Counts an unknown kind of something within a line, by its name.
     pub(crate) fn unknown_in(&mut self, area: &str, name: Option<Str<'_>>) {
         let name = name.map_or(Cow::Borrowed(""), |it| it.cow());
         self.unknown(&format!("{area}/{name}"));
     }
 
-    /// A todo tool was called.
+    /// Counts a call of a todo tool.
     pub(crate) fn todo_call(&mut self) {
         self.core.tally.todo_calls += 1;
     }
 }
 
-/// A number for a name that is the same everywhere and always, beyond those that a line's events have.
+/// A stable hash of a name, larger than the event numbers of a line.
 fn number(name: &str) -> u32 {
     // FNV-1a.
     let hash = name

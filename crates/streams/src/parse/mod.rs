@@ -1,7 +1,7 @@
-//! Parsers: what each agent's lines mean, as unified events.
+//! The parsers: convert each agent's lines to unified events.
 //!
-//! Each agent's shapes are known to its own folder alone. A list is told when the agent's program says that
-//! it took it, not when the model asks for it.
+//! Each agent's formats are known only to its own folder. A list is reported when the agent's
+//! program confirms it, not when the model requests it.
 
 mod acp;
 mod claude;
@@ -20,38 +20,43 @@ use emit::Emit;
 use crate::json::Object;
 use crate::source::Source;
 
-/// What the streams of one session know together, where each of its agents writes a file of its own: the
-/// tasks that they share.
+/// The task lists that the streams of one session share, if each of its agents writes its own file.
 #[derive(Default, Debug)]
 pub struct Shared(claude::Board);
 
-/// What knows one agent's lines. It keeps what it must from line to line, within bounds.
+/// The parser of one agent's lines. Its state between lines is bounded.
 pub(crate) trait Agent: Send {
-    /// Reads one line.
+    /// The part of each line that the parser always reads; it is parsed together with the line.
+    fn path(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Parses one line.
     fn line(&mut self, line: &Object<'_>, emit: &mut Emit<'_>);
 
-    /// The stream is over: tells what never was confirmed.
+    /// Handles the end of the stream: reports unconfirmed lists.
     fn end(&mut self, emit: &mut Emit<'_>);
 
-    /// Texts of which every line has one that can change a list, while nothing is awaited. They must
-    /// not depend on blanks between tokens. They may change from call to call. A line without any is not
-    /// read if only lists are wanted: nothing in it may matter to a later list, nor to its id.
+    /// Needles: every line that can change a list contains one of these texts, while no result is
+    /// pending. They must not depend on blanks between tokens. They may change from call to call.
+    /// If only lists are wanted, lines without a needle are not parsed: nothing in them may affect
+    /// a later list or its id.
     fn needles(&self) -> &'static [&'static str];
 
-    /// Whether a place where a needle was found can really change a list. It begins with the needle and
-    /// may be cut short by the end of the lines.
+    /// Whether a found needle can really change a list. `_found` begins with the needle and may be
+    /// cut off by the end of the lines.
     fn is_telling(&self, _found: &[u8]) -> bool {
         true
     }
 
-    /// Whether a call of a todo tool awaits its result, so that every line may matter.
+    /// Whether a call of a todo tool has no result yet, so that every line may matter.
     fn is_waiting(&self) -> bool;
 
-    /// Changes what is known for what is shared, as far as the agent's files share anything.
+    /// Swaps the state with the shared one, if the agent's files share any.
     fn share(&mut self, _shared: &mut Shared) {}
 }
 
-/// What reads the lines of a program.
+/// The parser for a program.
 pub(crate) fn agent_of(source: Source) -> Box<dyn Agent> {
     match source {
         Source::ClaudeCode => Box::new(claude::Claude::default()),

@@ -1,5 +1,4 @@
-//! What the lists of a stream are called, where their source has no name for them, and the telling of
-//! them.
+//! Names the lists of a stream whose source has no names for them, and reports them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,18 +9,18 @@ use super::todo::ListName;
 use crate::event::{Item, Kind};
 use crate::json::Str;
 
-/// The most agents whose lists are kept apart.
+/// Maximum of agents whose lists are kept apart.
 pub(crate) const MOST_AGENTS: usize = 1_024;
 
-/// The longest name of a session, thread or sub-agent.
+/// Maximum length of the name of a session, thread or sub-agent.
 pub(crate) const LONGEST_NAME: usize = 256;
 
-/// A name, if it is short enough to be one.
+/// A name, if it is not too long.
 pub(crate) fn name(literal: Str<'_>) -> Option<Cow<'_, str>> {
     (literal.literal().len() <= LONGEST_NAME).then(|| literal.cow())
 }
 
-/// A number for a text, to know it again without keeping it.
+/// A digest of texts, to recognise them without storing them.
 pub(crate) fn digest(texts: &[&str]) -> u64 {
     let mut hasher = DefaultHasher::new();
     texts.hash(&mut hasher);
@@ -33,7 +32,7 @@ pub(crate) fn digest(texts: &[&str]) -> u64 {
 pub(crate) struct Names(BTreeMap<String, ListName>);
 
 impl Names {
-    /// Tells the list of whoever speaks.
+    /// Reports a list of the present agent.
     pub(crate) fn tell(&mut self, items: &mut [Item<'_>], unconfirmed: bool, emit: &mut Emit<'_>) {
         let agent_id = emit.agent_id().to_owned();
         if !self.0.contains_key(&agent_id) && self.0.len() >= MOST_AGENTS {
@@ -45,7 +44,7 @@ impl Names {
     }
 }
 
-/// Tells a list that has a name.
+/// Reports a list that has a name.
 pub(crate) fn tell(
     todo_id: String,
     items: &mut [Item<'_>],

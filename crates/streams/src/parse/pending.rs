@@ -1,41 +1,41 @@
-//! Calls of todo tools whose result has not come, for programs whose results name their call.
+//! Calls of todo tools without a result, for programs whose results name their call.
 //!
-//! What is kept is bounded by number and by bytes. It knows no tool and no agent.
+//! Memory is bounded by number and bytes. This file knows no tool and no agent.
 
 use std::collections::VecDeque;
 
-/// The most calls, and the most bytes of them, that are kept.
+/// Maximum of stored calls, and of their bytes.
 const MOST_CALLS: usize = 1_024;
 const MOST_BYTES: usize = 16 << 20;
 
-/// A call that was asked for.
+/// A call without a result.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Call<T> {
     pub(crate) id: String,
     pub(crate) session: String,
     pub(crate) agent: Option<String>,
-    /// The tool, and whatever else the parser must know of the call. It owns no memory.
+    /// The tool, and what else the parser needs to know. It owns no memory.
     pub(crate) what: T,
     /// The arguments as the source wrote them.
     pub(crate) input: String,
-    /// Whether it is to be told if no result comes: a whole list that no later one has replaced.
+    /// Whether to report the list if no result comes: a whole list that no later one has replaced.
     pub(crate) is_wish: bool,
 }
 
 impl<T> Call<T> {
-    /// How many bytes it takes, about.
+    /// The approximate size in bytes.
     fn size(&self) -> usize {
         let agent = self.agent.as_ref().map_or(0, String::len);
         self.id.len() + self.session.len() + agent + self.input.len()
     }
 
-    /// Whether both were asked for by the same agent.
+    /// Whether both calls are from the same agent.
     pub(crate) fn has_owner_of(&self, other: &Self) -> bool {
         self.session == other.session && self.agent == other.agent
     }
 }
 
-/// What is awaited.
+/// The calls without a result.
 #[derive(Debug)]
 pub(crate) struct Pending<T> {
     calls: VecDeque<Call<T>>,
@@ -53,12 +53,12 @@ impl<T: Copy> Pending<T> {
         self.calls.is_empty()
     }
 
-    /// Awaits a call. Gives whether older ones had to be given up for it.
+    /// Adds a call. Returns whether older ones were dropped for it.
     pub(crate) fn push(&mut self, call: Call<T>) -> bool {
-        // A program that was resumed may count its calls anew.
+        // A resumed program may reuse the ids of calls.
         self.take(&call.id);
         if call.is_wish {
-            // Of whole lists the newest counts.
+            // Of several whole lists, the newest counts.
             let older = self.calls.iter_mut().filter(|it| it.has_owner_of(&call));
             older.for_each(|it| it.is_wish = false);
         }
@@ -71,18 +71,18 @@ impl<T: Copy> Pending<T> {
         self.calls.len() < before
     }
 
-    /// Whether this call is awaited.
+    /// Whether this call has no result yet.
     pub(crate) fn has(&self, id: &str) -> bool {
         self.calls.iter().any(|it| it.id == id)
     }
 
-    /// The call that a result belongs to.
+    /// Removes the call that a result belongs to.
     pub(crate) fn take(&mut self, id: &str) -> Option<Call<T>> {
         let at = self.calls.iter().position(|it| it.id == id)?;
         self.remove(at)
     }
 
-    /// Those that will not be answered any more, oldest first.
+    /// Removes calls that will not get a result any more, oldest first.
     pub(crate) fn give_up(&mut self, is_over: impl Fn(&Call<T>) -> bool) -> Vec<Call<T>> {
         let mut over = Vec::new();
         let mut at = 0;

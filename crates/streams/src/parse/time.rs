@@ -1,11 +1,11 @@
-//! Times as agents write them, in milliseconds since 1970.
+//! Times in the formats of agents, in milliseconds since 1970.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::json::Value;
 
-/// The time that a value names: RFC 3339 text, or a number of milliseconds.
+/// Parses a time: RFC 3339 text, or a number of milliseconds.
 pub(crate) fn millis(value: Value<'_>) -> Option<i64> {
     match value.str() {
         Some(text) => text.cow().parse::<Timestamp>().ok().map(Timestamp::as_millisecond),
@@ -13,21 +13,21 @@ pub(crate) fn millis(value: Value<'_>) -> Option<i64> {
     }
 }
 
-/// A clock that reads the same day quickly: lines of one stream are mostly of one day, and finding the
-/// day is what costs.
+/// Parses times, and caches the day: most lines of a stream are from one day, and parsing the day
+/// is the slow part.
 #[derive(Default, Debug)]
 pub(crate) struct Clock {
     day: Option<([u8; 10], i64)>,
 }
 
 impl Clock {
-    /// The time that a value names.
+    /// Parses a time.
     pub(crate) fn millis(&mut self, value: Value<'_>) -> Option<i64> {
         let quick = value.str().and_then(|text| self.quick(text.literal().as_bytes()));
         quick.or_else(|| millis(value))
     }
 
-    /// Reads `"2026-11-15T18:10:48.070Z"`, the one form that programs in JavaScript write.
+    /// Parses `"2026-11-15T18:10:48.070Z"`, the format of JavaScript programs.
     fn quick(&mut self, literal: &[u8]) -> Option<i64> {
         let text: &[u8; 24] = literal.get(1..25)?.try_into().ok()?;
         let marks = [text[10], text[13], text[16], text[19], text[23]];

@@ -1,19 +1,19 @@
-//! What the lists of all agents have in common: what makes an item, and what a list is called.
+//! What the lists of all agents have in common: parsing items and naming lists.
 //!
-//! It contains no rule about plans: what an agent's program took is shown as it is, and only what could
-//! not be shown at all is left out, with a warning.
+//! This file has no rules about plans: a list that an agent's program accepted is shown as it is.
+//! Only entries that cannot be shown at all are left out, with a warning.
 
 use super::emit::Emit;
 use crate::event::{Item, Status, Text};
 use crate::json::{Object, Str, Value};
 
-/// The most items of one list. No program that we know comes near.
+/// Maximum of items of a list, far above any known program.
 pub(crate) const MOST_ITEMS: usize = 10_000;
 
-/// How much of a foreign word is repeated in a warning.
+/// Maximum length of a quoted word in a warning.
 const LONGEST_WORD: usize = 60;
 
-/// Which of an entry's fields is which, and what its statuses mean.
+/// The field names of an entry, and the meaning of its statuses.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     /// The field with the text.
@@ -22,18 +22,18 @@ pub(crate) struct Shape {
     pub(crate) status: &'static str,
     /// The field with the active form, if there is one.
     pub(crate) active_form: Option<&'static str>,
-    /// What the statuses mean.
+    /// The meaning of a status.
     pub(crate) read: fn(&str) -> Option<Meaning>,
 }
 
-/// What a source's status means.
+/// The meaning of a source's status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Meaning {
-    /// One of ours.
+    /// One of our statuses.
     Is(Status),
-    /// It cannot be worked on now.
+    /// The item is blocked.
     Blocked,
-    /// It is not on the list any more.
+    /// The item is not on the list any more.
     Gone,
 }
 
@@ -48,12 +48,12 @@ pub(crate) fn common(status: &str) -> Option<Meaning> {
     }
 }
 
-/// The items of a whole list, and warnings about those that cannot be shown.
+/// Parses a whole list, with warnings about entries that cannot be shown.
 pub(crate) fn whole<'a>(list: Value<'a>, shape: Shape, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
     each(list, emit, |number, entry, emit| item(number, entry, shape, emit))
 }
 
-/// The items of a whole list. Each entry, counted from 1, is read into one, or into none with a warning.
+/// Parses a whole list. Each entry, numbered from 1, becomes an item, or none with a warning.
 pub(crate) fn each<'a>(
     list: Value<'a>,
     emit: &mut Emit<'_>,
@@ -70,7 +70,7 @@ pub(crate) fn each<'a>(
     items
 }
 
-/// The text of an entry, or a warning.
+/// The text of an entry; `None` with a warning.
 pub(crate) fn text<'a>(
     number: usize,
     literal: Option<Str<'a>>,
@@ -83,7 +83,7 @@ pub(crate) fn text<'a>(
     text
 }
 
-/// One entry of a list as an item, or a warning.
+/// Parses one entry; `None` with a warning.
 fn item<'a>(
     number: usize,
     entry: Value<'a>,
@@ -121,14 +121,14 @@ fn item<'a>(
     Some(item)
 }
 
-/// A foreign word, quoted and cut.
+/// A word of the source, quoted and shortened.
 pub(crate) fn word(literal: Str<'_>) -> String {
     let text = literal.cow();
     let short: String = text.chars().take(LONGEST_WORD).collect();
     if short.len() < text.len() { format!("{short:?}…") } else { format!("{short:?}") }
 }
 
-/// What the lists of one agent are called, where the source has no name for them.
+/// The names of one agent's lists, if the source has none.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct ListName {
     number: u64,
@@ -136,8 +136,8 @@ pub(crate) struct ListName {
 }
 
 impl ListName {
-    /// The name for what is told now: the agent and a running number, which goes up after a list was
-    /// cleared.
+    /// The name of the list that is reported now: the agent and a running number, which increases
+    /// after a list was cleared.
     pub(crate) fn next(&mut self, agent_id: &str, is_cleared: bool) -> String {
         if !self.is_open {
             self.number += 1;
@@ -146,7 +146,7 @@ impl ListName {
         format!("{agent_id}#{}", self.number)
     }
 
-    /// What is told next is another list.
+    /// The next list gets another name.
     pub(crate) fn close(&mut self) {
         self.is_open = false;
     }

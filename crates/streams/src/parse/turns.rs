@@ -1,27 +1,27 @@
-//! Turns of sources that say when one begins, and hardly ever when it is over.
+//! Turns of sources that say when a turn starts, but hardly ever when it ends.
 //!
-//! A turn is over when something failed or was cancelled, when the next one begins, or when the source ends
-//! after an answer. It knows no agent.
+//! A turn ends when something fails or is cancelled, when the next one starts, or when the source
+//! ends after an answer. This file knows no agent.
 
 use super::emit::Emit;
 use crate::event::{Kind, Outcome, Text};
 
-/// Where a turn stands.
+/// The state of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Turn {
-    /// Nothing was told of one yet: the source may be read from its middle on.
+    /// Unknown: the source may be read from its middle.
     #[default]
     Unknown,
-    /// None runs.
+    /// No turn runs.
     Over,
-    /// It runs.
+    /// A turn runs.
     Runs,
-    /// It runs, and the last that came was an answer.
+    /// A turn runs, and the last event was an answer.
     Answered,
 }
 
 impl Turn {
-    /// The user said something: the turn before is over, however it stands.
+    /// Handles a prompt: ends the previous turn and starts a new one.
     pub(crate) fn starts(&mut self, prompt: Option<Text<'_>>, emit: &mut Emit<'_>) {
         match self {
             Self::Unknown | Self::Over => {}
@@ -32,7 +32,7 @@ impl Turn {
         emit.event(Kind::TurnStarted { prompt });
     }
 
-    /// The agent did something; `answered` says that it was to speak, and that nothing else followed.
+    /// Handles an action of the agent; `answered` says that it was a text without a tool call.
     pub(crate) fn goes_on(&mut self, answered: bool, emit: &mut Emit<'_>) {
         match self {
             Self::Unknown => return,
@@ -42,7 +42,7 @@ impl Turn {
         *self = if answered { Self::Answered } else { Self::Runs };
     }
 
-    /// It is over.
+    /// Ends the turn.
     pub(crate) fn ends(&mut self, status: Outcome, reason: Option<Text<'_>>, emit: &mut Emit<'_>) {
         if matches!(self, Self::Runs | Self::Answered) {
             *self = Self::Over;
@@ -50,7 +50,8 @@ impl Turn {
         }
     }
 
-    /// The source is over. A turn without an answer may go on elsewhere, or nobody knows how it ended.
+    /// Handles the end of the source. A turn without an answer may continue elsewhere, or its end
+    /// is unknown.
     pub(crate) fn source_ends(&mut self, emit: &mut Emit<'_>) {
         if *self == Self::Answered {
             self.ends(Outcome::Success, None, emit);

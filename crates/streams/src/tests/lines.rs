@@ -1,4 +1,4 @@
-//! Streams that tests write by hand: lines in, what follows from them out.
+//! Helpers for hand-written streams.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ pub(super) fn bytes(lines: &[Value]) -> Vec<u8> {
     lines.iter().flat_map(|it| format!("{it}\n").into_bytes()).collect()
 }
 
-/// Lines to the lists that follow from them, and any other way to read them to the same.
+/// Checks the lists that follow from lines, also with other ways to split the stream.
 #[track_caller]
 pub(super) fn check(source: Source, lines: &[Value], expected: &[&str]) {
     let bytes = bytes(lines);
@@ -20,7 +20,7 @@ pub(super) fn check(source: Source, lines: &[Value], expected: &[&str]) {
     assert_eq!(lists.lines().collect::<Vec<_>>(), expected);
 }
 
-/// Lines to the warnings that follow from them.
+/// Checks the warnings that follow from lines.
 #[track_caller]
 pub(super) fn check_warnings(source: Source, lines: &[Value], expected: &[&str]) {
     let all = super::check(source, &bytes(lines));
@@ -33,8 +33,7 @@ pub(super) fn check_warnings(source: Source, lines: &[Value], expected: &[&str])
     assert_eq!(warnings, expected);
 }
 
-/// Lines to all that follows from them: the type of each event, and the values of the fields that are
-/// short.
+/// Checks all events that follow from lines: the type of each, and the values of its short fields.
 #[track_caller]
 pub(super) fn check_events(source: Source, lines: &[Value], expected: &[&str]) {
     let all = super::check(source, &bytes(lines));
@@ -55,12 +54,12 @@ pub(super) fn check_events(source: Source, lines: &[Value], expected: &[&str]) {
     assert_eq!(all.lines().map(brief).collect::<Vec<_>>(), expected);
 }
 
-/// What lines had in them.
+/// The counts of lines.
 pub(super) fn tally(source: Source, lines: &[Value]) -> Tally {
     read(source, Options::default(), &bytes(lines), 1 << 16).1
 }
 
-/// Whose the events of lines are, each once.
+/// The agents of the events, each once.
 pub(super) fn agents(source: Source, lines: &[Value]) -> Vec<String> {
     let all = super::check(source, &bytes(lines));
     let mut agents: Vec<String> = all.lines().map(|it| parse(it).agent_id).collect();
@@ -68,7 +67,7 @@ pub(super) fn agents(source: Source, lines: &[Value]) -> Vec<String> {
     agents
 }
 
-/// Every kind of line in a recording is known.
+/// Checks that every kind of line in the recordings is known.
 #[track_caller]
 pub(super) fn check_known(source: Source) {
     for (name, bytes) in super::recordings(source.name()) {

@@ -1,14 +1,10 @@
-//! What the tests of all parsers share: events as text, and what must hold of every event.
+//! Helpers for the tests of all parsers: events as text, and properties of every event.
 //!
-//! [`golden`] is input to exact events; [`hostile`] is that nothing that comes makes a parser fail,
-//! and that cutting a stream elsewhere changes nothing.
+//! [`golden`] compares input with exact events; [`hostile`] checks that no input makes a parser
+//! fail, and that other ways to split a stream change nothing.
 
-mod acp;
-mod claude;
-mod codex;
-mod gemini;
+mod agents;
 mod lines;
-mod older;
 mod ours;
 mod readme;
 mod schema;
@@ -22,7 +18,7 @@ use crate::event::owned::{self, AgentEvent};
 use crate::event::{Event, KindName, KindSet};
 use crate::{Options, Source, Stream, Tally};
 
-/// The events of a stream that comes in chunks of one size, as lines of JSON.
+/// The events of a stream that arrives in chunks of one size, as lines of JSON.
 pub(super) fn read(
     source: Source,
     options: Options,
@@ -38,19 +34,19 @@ pub(super) fn read(
     (String::from_utf8(out).expect("what we write is UTF-8"), tally)
 }
 
-/// The events of a stream, all of them.
+/// All events of a stream.
 pub(super) fn events(source: Source, bytes: &[u8]) -> String {
     read(source, Options::default(), bytes, bytes.len()).0
 }
 
-/// The lists of a stream in short: `todoId: [x] done, [>] doing, [ ] pending`, one a line.
+/// The lists of a stream in a short form: `todoId: [x] done, [>] doing, [ ] pending`, one per line.
 pub(super) fn lists(source: Source, bytes: &[u8]) -> String {
     let only = KindSet::of([KindName::TodoList]);
     let (lines, _) = read(source, Options { only, ..Options::default() }, bytes, bytes.len());
     lines.lines().map(|line| in_short(&parse(line)) + "\n").collect()
 }
 
-/// A list in short, anything else as its name.
+/// The short form of a list; the type of any other event.
 pub(super) fn in_short(event: &AgentEvent) -> String {
     let owned::Kind::TodoList { todo_id, items, unconfirmed } = &event.kind else {
         return format!("{:?}", event.kind);
@@ -73,14 +69,15 @@ pub(super) fn in_short(event: &AgentEvent) -> String {
     format!("{todo_id}{mark}: {}", items.join(", "))
 }
 
-/// One of our lines as data.
+/// Parses one line of our output.
 #[track_caller]
 pub(super) fn parse(line: &str) -> AgentEvent {
     serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))
 }
 
-/// Input to exact events, as a snapshot with the input's name. Holds every line against the published
-/// schema and the owned form, and the whole against any other way to cut the stream.
+/// Compares input with a snapshot of its exact events, named after the input. Checks every line
+/// against the published schema and the owned form, and the whole against other ways to split the
+/// stream.
 #[track_caller]
 pub(super) fn golden(source: Source, name: &str, bytes: &[u8]) {
     let all = check(source, bytes);
@@ -91,7 +88,7 @@ pub(super) fn golden(source: Source, name: &str, bytes: &[u8]) {
     settings.bind(|| insta::assert_snapshot!(name, all));
 }
 
-/// The recordings of a folder, by name.
+/// The recordings in a folder, by name.
 pub(super) fn recordings(folder: &str) -> Vec<(String, Vec<u8>)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/");
     let entries = std::fs::read_dir(format!("{path}{folder}")).expect("the folder is there");
@@ -107,7 +104,7 @@ pub(super) fn recordings(folder: &str) -> Vec<(String, Vec<u8>)> {
     all
 }
 
-/// What must hold of the events of any bytes. Gives them.
+/// Checks the properties of all events of some bytes. Returns the events.
 #[track_caller]
 pub(super) fn check(source: Source, bytes: &[u8]) -> String {
     let (all, tally) = read(source, Options::default(), bytes, bytes.len());
@@ -135,13 +132,13 @@ pub(super) fn check(source: Source, bytes: &[u8]) -> String {
     all
 }
 
-/// Mutated recordings: nothing makes a parser fail or write a line that is none.
+/// Mutated recordings: no input makes a parser fail or write an invalid line.
 pub(super) fn hostile(source: Source, corpus: &[Vec<u8>]) {
     let lines = |it: &Vec<u8>| it.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
     let corpus: Vec<Vec<Vec<u8>>> = corpus.iter().map(lines).collect();
     let recording = prop::sample::select(corpus);
     let edits = prop::collection::vec((any::<prop::sample::Index>(), edit()), 1..6);
-    // A long run says how many: `PROPTEST_CASES=100000`.
+    // A long test run sets the number: `PROPTEST_CASES=100000`.
     let is_long = std::env::var_os("PROPTEST_CASES").is_some();
     let cases = if is_long { Config::default().cases } else { 96 };
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -157,7 +154,7 @@ pub(super) fn hostile(source: Source, corpus: &[Vec<u8>]) {
     outcome.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// One way to spoil a recording.
+/// A mutation of a recording.
 #[derive(Clone, Debug)]
 enum Edit {
     Drop,
@@ -166,7 +163,7 @@ enum Edit {
     Cut(prop::sample::Index),
     Set(prop::sample::Index, u8),
     Insert(prop::sample::Index, Vec<u8>),
-    /// Exchanges one JSON value for another.
+    /// Replaces one JSON value by another.
     Value(prop::sample::Index, serde_json::Value),
 }
 
@@ -270,7 +267,7 @@ fn count(value: &serde_json::Value) -> usize {
     1 + children(&mut value.clone()).into_iter().map(|it| count(it)).sum::<usize>()
 }
 
-/// Puts `by` in the place of the n-th value, counted from above.
+/// Replaces the n-th value, counted from the top.
 fn replace(value: &mut serde_json::Value, at: &mut usize, by: &serde_json::Value) -> bool {
     if *at == 0 {
         *value = by.clone();

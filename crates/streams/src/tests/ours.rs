@@ -1,4 +1,4 @@
-//! Plans that are made with the tools of our own MCP server, in every agent's stream.
+//! Tests of plans made with the tools of our own MCP server, in every agent's stream.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const A: &str = "019b0000-0000-7000-8000-00000000000a";
 const B: &str = "019b0000-0000-7000-8000-00000000000b";
 const C: &str = "019b0000-0000-7000-8000-00000000000c";
 
-/// A name, arguments and what came of it, as the server writes them.
+/// Calls: a tool's name, its arguments, and its result as the server writes it.
 fn steps() -> Vec<(&'static str, Value, Value)> {
     let made = json!({"created": [{"id": A, "title": "Read", "order": 1},
         {"id": B, "title": "Write", "order": 2}], "totalPending": 2});
@@ -29,7 +29,7 @@ fn steps() -> Vec<(&'static str, Value, Value)> {
     ]
 }
 
-/// The lists that follow.
+/// The lists that follow from the calls.
 fn lists(session: &str) -> Vec<String> {
     let (a, b, c) = (format!("#{A} Read"), format!("#{B} Write"), format!("#{C} Think"));
     [
@@ -73,7 +73,7 @@ fn claude_code_tells_the_plan_in_its_stream_and_its_transcript() {
     check_lists(Source::ClaudeCode, &claude(json!({"session_id": "s"})), "s");
     let kept = json!({"sessionId": "s", "timestamp": "2026-01-01T00:00:00Z", "uuid": "u"});
     check_lists(Source::ClaudeCode, &claude(kept), "s");
-    // Whichever of its agents calls: the plan is the session's.
+    // The plan belongs to the session, whichever of its agents calls.
     check_lists(
         Source::ClaudeCode,
         &claude(json!({"session_id": "s", "parent_tool_use_id": "toolu_1"})),
@@ -211,7 +211,7 @@ fn a_sub_agent_that_begins_meanwhile_takes_nothing_from_a_call() {
     );
 }
 
-/// A call in a stream of Claude Code, and its answer.
+/// A call in a stream of Claude Code, and its result.
 fn called(at: usize, name: &str, input: &Value, said: &str) -> [Value; 2] {
     let id = format!("t{at}");
     let call = json!({"type": "tool_use", "id": id, "name": name, "input": input});
@@ -222,7 +222,7 @@ fn called(at: usize, name: &str, input: &Value, said: &str) -> [Value; 2] {
     ]
 }
 
-/// Calls of tools of a server called `punchlist`, with what each said, to the lists that follow.
+/// Checks the lists that follow from calls of a server named `punchlist`, with their results.
 #[track_caller]
 fn check_dialect(calls: &[(&str, Value, &str)], expected: &[&str]) {
     let named = |(at, (tool, input, said)): (usize, &(&str, Value, &str))| {
@@ -231,7 +231,7 @@ fn check_dialect(calls: &[(&str, Value, &str)], expected: &[&str]) {
     let lines: Vec<Value> = calls.iter().enumerate().flat_map(named).collect();
     let expected: Vec<String> = expected.iter().map(|it| format!("s#punchlist: {it}")).collect();
     check(Source::ClaudeCode, &lines, &expected.iter().map(String::as_str).collect::<Vec<_>>());
-    // None of them is told as a tool call, either.
+    // None of them is reported as a tool call, either.
     let all = super::check(Source::ClaudeCode, &super::lines::bytes(&lines));
     assert!(!all.contains("\"tool."), "{all}");
 }
@@ -362,7 +362,7 @@ fn a_server_of_another_name_is_known_by_its_first_result() {
     let all = super::check(Source::ClaudeCode, &super::lines::bytes(&lines));
     assert!(all.contains("mcp__todo__create_todo"), "it was told before that was known: {all}");
     assert!(!all.contains("mcp__todo__complete_todo"), "{all}");
-    // Other programs have tools of these names: their ids, keys or words are not ours.
+    // Other programs have tools of these names, with other ids, keys or texts.
     let other = "{\"created\":[{\"id\":\"7\",\"title\":\"Read\"}],\"totalPending\":1}";
     for (name, said) in [
         ("mcp__todo__create_todo", other),

@@ -1,4 +1,4 @@
-//! The example of the README: it is the file that it names, and it runs.
+//! Checks that the README's example is the file that it names, and that it runs.
 
 #[path = "../../examples/lists.rs"]
 mod lists;

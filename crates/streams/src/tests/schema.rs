@@ -1,4 +1,4 @@
-//! The published schema, and that every line fits it.
+//! Checks the published schema, and that every line matches it.
 
 use std::sync::LazyLock;
 
@@ -11,7 +11,7 @@ use crate::event::{
 static SCHEMA: LazyLock<jsonschema::Validator> =
     LazyLock::new(|| jsonschema::validator_for(&owned::schema()).expect("a valid schema"));
 
-/// Every line fits the schema, and is what the owned form of it would write.
+/// Checks that every line matches the schema, and equals what its owned form would write.
 #[track_caller]
 pub(crate) fn check(lines: &str) {
     for line in lines.lines() {
@@ -25,7 +25,7 @@ pub(crate) fn check(lines: &str) {
     }
 }
 
-/// One event of each kind, with every field that it can have.
+/// One event of each kind, with every possible field.
 fn samples() -> Vec<Kind<'static>> {
     const ITEMS: &[Item<'static>] = &[];
     let text = || Text::from("a \"text\"\n\u{1b}");
@@ -128,6 +128,6 @@ fn an_events_id_is_that_of_its_agent_line_and_index() {
     let others = [id("max", 1, 0), id("max", 1, 1), id("max", 11, 0), id("moritz", 1, 0)];
     let all: std::collections::BTreeSet<_> = others.iter().collect();
     assert_eq!(all.len(), others.len());
-    // Ids are kept by others: this one must never change.
+    // Users store these ids: this one must never change.
     assert_eq!(id("max", 1, 0), "1f354729-3a7e-590f-b120-ec7f1fc2a9d2");
 }

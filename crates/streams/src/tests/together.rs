@@ -1,4 +1,4 @@
-//! The files of one session of Claude Code, which tell of one task list and are read in any order.
+//! The files of one session of Claude Code, which share one task list and are read in any order.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{in_short, parse, recordings};
 use crate::event::{Event, KindName, KindSet};
 use crate::{Options, Shared, Source, Stream};
 
-/// Lists that files come to which share what they know: `(file, line)` in the order in which they are read.
+/// The lists of files that share a state: `(file, line)` in the order in which they are read.
 fn shared(lines: &[(usize, String)]) -> Vec<String> {
     let mut out = Vec::new();
     let mut shared = Shared::default();
@@ -58,13 +58,13 @@ fn the_files_of_a_session_come_to_one_list_whichever_is_read_first() {
         let told = shared(&lines);
         assert_eq!(last(&told), format!("{session}#1: {expected}"));
         let end = parse(told.last().unwrap());
-        // It is told as of when it came to be so, whichever line told it.
+        // The list has the time of its last change, whichever line reported it.
         let at = end.timestamp.unwrap();
         assert!(at >= 1_794_854_231_229, "{at}");
         assert!(ids.insert(end.event_id), "another line told it");
         lines.sort_by_key(|it| std::cmp::Reverse(it.0));
     }
-    // As it happened, every list that was told was true.
+    // Read in the order of time, every reported list was correct at its time.
     lines.sort_by_key(|it| time(&it.1));
     let told = shared(&lines);
     let short: Vec<String> = told.iter().map(|it| in_short(&parse(it))).collect();
@@ -98,7 +98,7 @@ fn a_sub_agent_that_was_interrupted_has_ended_its_turn() {
     assert_eq!((&told[1]["agentId"], &told[1]["status"]), (&json!("s/a"), &json!("cancelled")));
 }
 
-/// What one of the agents does to a task.
+/// An action of one agent on a task.
 #[derive(Clone, Copy, Debug)]
 enum Does {
     Create,
@@ -120,7 +120,7 @@ fn does() -> impl Strategy<Value = Does> {
     ]
 }
 
-/// What a program would write if its agents did that one after the other.
+/// Writes the lines that a program would write for such actions.
 #[derive(Default)]
 struct Program {
     lines: Vec<(usize, String)>,

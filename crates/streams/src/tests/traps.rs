@@ -1,13 +1,23 @@
-//! The list of traps in `fixtures/TRAPS.md`, held against the tests: each must name one that is there.
+//! Checks that each trap in `fixtures/TRAPS.md` names an existing test.
 
 const TRAPS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/TRAPS.md"));
 
+/// The tests of Claude Code.
+const CLAUDE: &str = concat!(
+    include_str!("agents/claude/mod.rs"),
+    include_str!("agents/claude/lists.rs"),
+    include_str!("agents/claude/sub_agents.rs"),
+    include_str!("agents/claude/tasks.rs"),
+    include_str!("agents/claude/turns.rs"),
+    include_str!("agents/claude/warnings.rs"),
+);
+
 /// The tests of each agent.
 const TESTS: [(&str, &str); 4] = [
-    ("Claude Code", include_str!("claude.rs")),
-    ("Codex", include_str!("codex.rs")),
-    ("Gemini CLI", include_str!("gemini.rs")),
-    ("ACP", include_str!("acp.rs")),
+    ("Claude Code", CLAUDE),
+    ("Codex", include_str!("agents/codex.rs")),
+    ("Gemini CLI", include_str!("agents/gemini.rs")),
+    ("ACP", include_str!("agents/acp.rs")),
 ];
 
 #[test]

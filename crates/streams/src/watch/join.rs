@@ -1,8 +1,8 @@
-//! Streams, processes and plans, put together into rows: one for each agent, whoever told of it.
+//! Joins streams, processes and plans into rows: one per agent, whatever the source.
 //!
-//! A session whose list is kept as a plan shows the plan's items, and nothing twice. Rows come in the
-//! order in which they matter: who waits for the user, who works, of whom there is no news, who rests,
-//! who died. Within that they stay where they are until they change.
+//! If a session's list is stored as a plan, its row shows the plan's items, and nothing appears
+//! twice. Rows are sorted by state: waiting for the user, working, silent, idle, died. Within a
+//! state, a row stays in place until it changes.
 
 use std::collections::BTreeMap;
 
@@ -14,28 +14,28 @@ use punchlist_model::{Item, Plan, Status};
 use super::seen::{Phase, Seen, Todos};
 use crate::event::{AgentType, Outcome};
 
-/// For how long a turn that is not over counts as work where nobody can see the process.
+/// How long an unfinished turn counts as work if the process cannot be seen.
 const QUIET_MS: i64 = 2 * 60_000;
 
-/// What is known of a process.
+/// The state of a process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Life {
-    /// It runs, and says of itself whether it is busy.
+    /// The process runs, and may report whether it is busy.
     Runs {
-        /// Whether it is, where it says so.
+        /// Whether it is busy, if it reports that.
         busy: Option<bool>,
     },
-    /// It ended in good order.
+    /// The process ended normally.
     Ended,
-    /// It is gone without a word.
+    /// The process is gone and did not end normally.
     Died,
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Unknown,
 }
 
 impl Life {
-    /// What two witnesses know together: one that sees it run is right, and any word is better than none.
+    /// Combines two observations: "runs" wins, and anything is better than unknown.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -49,38 +49,38 @@ impl Life {
     }
 }
 
-/// Everything that is known, from all sides.
+/// The input of [`rows`].
 #[derive(Clone, Debug, Default)]
 pub struct Known<'a> {
-    /// What streams told, and what is known of the process behind each.
+    /// The agents of streams, and the state of the process behind each.
     pub streams: Vec<(&'a Seen, Life)>,
-    /// Sessions that the store knows.
+    /// The sessions in the store.
     pub sessions: Vec<(&'a Session, Life)>,
     /// Plans, and who works on each.
     pub plans: Vec<(Option<&'a AttachmentKey>, &'a Plan)>,
-    /// Who was last heard of before this and does not run is left out; milliseconds since 1970.
+    /// Agents whose last event is older and that do not run are left out; milliseconds since 1970.
     pub since: Option<i64>,
 }
 
-/// One agent, while it is put together.
+/// One agent, while its row is built.
 #[derive(Default)]
 struct Parts<'a> {
     seen: Option<&'a Seen>,
-    /// The same agent, as it was heard between it and its client.
+    /// The same agent, as `acp-tap` recorded it.
     heard_by_tap: Option<&'a Seen>,
-    /// The last that was heard of any of its sub-agents.
+    /// The time of the last event of any of its sub-agents.
     heard: Option<i64>,
-    /// The sub-agent that was heard of last, of those that work.
+    /// The working sub-agent with the last event.
     helper: Option<&'a Seen>,
     session: Option<&'a Session>,
     plan: Option<&'a Plan>,
     life: Life,
 }
 
-/// Who: agent, session, sub-agent.
+/// Identifies an agent: program, session, sub-agent.
 type Key = (String, String, Option<String>);
 
-/// The rows, in the order in which they matter.
+/// The rows, sorted by state.
 pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
     let mut parts: BTreeMap<Key, Parts<'_>> = BTreeMap::new();
     for (seen, life) in &known.streams {
@@ -88,7 +88,7 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         let key = (name(seen.agent_type).to_owned(), session.to_owned(), sub.map(str::to_owned));
         let part = parts.entry(key).or_default();
         part.life = part.life.or(*life);
-        // Of two files of one session, the one that was written last tells.
+        // Of two files of one session, the one that was written last counts.
         if part.seen.is_none_or(|it| it.last <= seen.last) {
             part.seen = Some(seen);
         }
@@ -129,7 +129,7 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         parts.iter().map(|((agent, id, _), it)| ((agent.clone(), id.clone()), it.life)).collect();
     for (key, mut part) in parts {
         if key.2.is_some() {
-            // A sub-agent lives in its agent's process.
+            // A sub-agent runs in its agent's process.
             let of = lives.get(&(key.0.clone(), key.1.clone())).copied();
             part.life = part.life.or(of.unwrap_or_default());
         }
@@ -139,14 +139,14 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         rows.iter().map(|row| (row.key.clone(), order(row))).collect();
     rows.sort_by_cached_key(|row| {
         let (place, parent) = (order(row), parent(row).and_then(|it| places.get(&it)));
-        // A sub-agent stands below its agent, unless it is the one that wants something.
+        // A sub-agent is placed below its agent, unless it waits for the user.
         let place = parent.copied().filter(|it| it.0 <= place.0).unwrap_or(place);
         (place, row.key.clone())
     });
     rows
 }
 
-/// Plans of one title are told apart by their ids.
+/// Adds ids to the titles of plans with the same title.
 fn tell_plans_apart(rows: &mut [Row]) {
     let titles: Vec<String> = rows.iter().map(|it| it.model.clone()).collect();
     for row in rows {
@@ -159,8 +159,8 @@ fn tell_plans_apart(rows: &mut [Row]) {
     }
 }
 
-/// An agent that is heard through `acp-tap` may also keep a file of its own, or have a plan. Its session has
-/// one id everywhere, and is one row.
+/// An agent that `acp-tap` records may also write its own file, or have a plan. Its session has the
+/// same id everywhere, and gets one row.
 fn join_taps(parts: &mut BTreeMap<Key, Parts<'_>>) {
     let tap = name(AgentType::Acp);
     let taps: Vec<Key> =
@@ -178,7 +178,7 @@ fn join_taps(parts: &mut BTreeMap<Key, Parts<'_>>) {
     }
 }
 
-/// Those that work stand in the order in which they began, the others by their last news.
+/// Working agents are sorted by their start, others by their last event.
 fn order(row: &Row) -> (u8, i64) {
     let at = match &row.state {
         State::Asks(_) | State::Working => row.began,
@@ -187,13 +187,13 @@ fn order(row: &Row) -> (u8, i64) {
     (rank(&row.state), at)
 }
 
-/// The key of the agent that a row's agent works for, if it is a sub-agent.
+/// The key of the parent agent, if the row is a sub-agent's.
 fn parent(row: &Row) -> Option<String> {
     let sub_agent = row.sub_agent.as_ref()?;
     row.key.strip_suffix(sub_agent.as_str()).map(str::to_owned)
 }
 
-/// Which states matter more.
+/// The position of a state.
 fn rank(state: &State) -> u8 {
     match state {
         State::Asks(_) => 0,
@@ -206,12 +206,12 @@ fn rank(state: &State) -> u8 {
 }
 
 impl Parts<'_> {
-    /// What its own file and a tap tell of it.
+    /// The agent as its own file and `acp-tap` show it.
     fn all_seen(&self) -> impl Iterator<Item = &Seen> {
         [self.seen, self.heard_by_tap].into_iter().flatten()
     }
 
-    /// What was told of it last.
+    /// The one with the later event.
     fn last_seen(&self) -> Option<&Seen> {
         self.all_seen().max_by_key(|it| it.last)
     }
@@ -221,7 +221,7 @@ impl Parts<'_> {
     }
 
     fn list(&self) -> Option<Listed> {
-        // A cleared list is none, and neither is a plan that nothing was put on.
+        // A cleared list does not count, nor does a plan without items.
         if let Some(plan) = self.plan.filter(|it| !it.items.is_empty()) {
             return Some(of_plan(plan));
         }
@@ -241,11 +241,11 @@ impl Parts<'_> {
 
     fn row(&self, (agent, session, sub_agent): Key, since: Option<i64>, now: i64) -> Option<Row> {
         let list = self.list();
-        // A sub-agent that has no list of its own is its agent's affair.
+        // A sub-agent without a list of its own is not shown.
         if sub_agent.is_some() && list.is_none() && self.asks().is_none() {
             return None;
         }
-        // A finished plan of which no session is known is no agent.
+        // A finished plan without a session is not shown.
         let is_known = self.seen.is_some() || self.heard_by_tap.is_some() || self.session.is_some();
         if !is_known && list.as_ref().is_none_or(|it| it.open == 0) {
             return None;
@@ -264,7 +264,7 @@ impl Parts<'_> {
         let state = self.state(list.as_ref(), last, now);
         let begun = self.session.map(|it| it.begun_at.as_millisecond());
         let began = self.seen.map(|it| it.began).into_iter().chain(begun).min().unwrap_or(last);
-        // Its own turn may be over while a sub-agent works on.
+        // The agent's own turn may be over while a sub-agent still works.
         let mut turns = [self.seen, self.helper].into_iter().flatten();
         let turn = turns.find(|it| it.phase == Phase::Working).and_then(|it| it.turn_began);
         let at = match (&state, turn) {
@@ -283,8 +283,9 @@ impl Parts<'_> {
         Some(Row { key, agent, sub_agent, place, model, state, list, no_list, at, began })
     }
 
-    /// Whether a sub-agent's work is the agent's own. One with a list works for itself once its agent rests.
-    /// Not every sub-agent tells its end: an agent that was interrupted, or failed, takes those with it.
+    /// Whether a sub-agent's work counts as the agent's own. A sub-agent with a list has its own
+    /// row once its agent is idle. Not every sub-agent reports its end: if an agent is interrupted
+    /// or fails, its sub-agents end too.
     fn has_let_work(&self, sub_agent: &Seen) -> bool {
         let is_let = self.seen.is_none_or(|it| match it.phase {
             Phase::Quiet | Phase::Working => true,
@@ -312,7 +313,7 @@ impl Parts<'_> {
             return State::Working;
         }
         let Some(seen) = seen else {
-            // Only the store tells, and it is told of work, not of turns.
+            // Only the store knows this session, and it records writes, not turns.
             let works = list.is_some_and(|it| it.current().is_some());
             let runs = matches!(self.life, Life::Runs { .. });
             let is_fresh = runs || now.saturating_sub(last) < QUIET_MS;
@@ -322,7 +323,7 @@ impl Parts<'_> {
             (Phase::Working, Life::Runs { busy: Some(false) }) => State::Idle,
             (Phase::Working, Life::Runs { .. }) => State::Working,
             (Phase::Working, _) if now.saturating_sub(seen.last) < QUIET_MS => State::Working,
-            // It said something last, and then nothing: most likely that was its answer.
+            // The last event was a text without a tool call, then nothing: most likely the answer.
             (Phase::Working, _) if seen.has_answered => State::Idle,
             (Phase::Working, _) => State::Silent,
             (Phase::Quiet | Phase::Done(_), _) => {
@@ -332,7 +333,7 @@ impl Parts<'_> {
     }
 }
 
-/// What failed, if the last turn did.
+/// The error, if the last turn failed.
 fn failed(phase: Phase, seen: Option<&Seen>) -> Option<State> {
     match phase {
         Phase::Done(Outcome::Error) => {
@@ -343,7 +344,7 @@ fn failed(phase: Phase, seen: Option<&Seen>) -> Option<State> {
     }
 }
 
-/// A plan that no session works on. A finished one is no news to anybody.
+/// A row for a plan without a session. A finished plan gets none.
 fn by_hand(plan: &Plan) -> Option<Row> {
     let list = of_plan(plan);
     if list.open == 0 {
@@ -418,7 +419,7 @@ fn of_todos(todos: &Todos) -> Listed {
     }
 }
 
-/// What sessions of a program are called in the store and by people.
+/// The name of a program's sessions in the store and on the screen.
 pub fn name(agent_type: AgentType) -> &'static str {
     match agent_type {
         AgentType::ClaudeCode => "claude",
@@ -429,7 +430,7 @@ pub fn name(agent_type: AgentType) -> &'static str {
     }
 }
 
-/// The last part of a path.
+/// The last component of a path.
 fn last_part(path: &str) -> String {
     path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
 }

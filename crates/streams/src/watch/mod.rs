@@ -1,8 +1,7 @@
-//! What is known of agents that are watched: events folded into states, and states joined with plans.
+//! The states of watched agents: computed from events, and joined with plans.
 //!
-//! Pure. [`seen`] takes the events of one stream, [`join`] puts streams, processes and plans together into
-//! rows, in the order in which they matter. How a row looks, and where the bytes come from, is somebody
-//! else's.
+//! Pure. [`seen`] handles the events of one stream, [`join`] joins streams, processes and plans
+//! into sorted rows. Drawing rows and reading files happens elsewhere.
 
 pub mod join;
 pub mod seen;

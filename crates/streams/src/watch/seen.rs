@@ -1,102 +1,102 @@
-//! The events of one stream, folded into how each of its agents stands.
+//! Computes the state of each agent of a stream from its events.
 //!
-//! Memory is bounded whatever the stream says: so many agents, so many bytes of a list, so much of a
-//! text. It decides nothing about what to show.
+//! Memory is bounded: a maximum of agents, of bytes per list and of bytes per text. This file does
+//! not decide what is shown.
 
 use punchlist_model::Status;
 
 use crate::event::{self, AgentType, Event, Kind, Outcome, RawJson, Text};
 
-/// The most agents of one session that are kept apart. Of sub-agents, those are that were heard of last.
+/// Maximum of agents of one session. Of the sub-agents, those with the latest events are kept.
 const MOST_AGENTS: usize = 64;
-/// The most bytes of a list's texts that are kept; todos beyond are counted only.
+/// Maximum size of a list's texts; further todos are only counted.
 const MOST_LIST: usize = 1 << 20;
-/// The longest text that is kept of one todo.
+/// Maximum length of one todo's text.
 const LONGEST_TEXT: usize = 4 << 10;
-/// The longest question, model name or directory that is kept.
+/// Maximum length of a question, model name or directory.
 const LONGEST_WORD: usize = 512;
-/// The most questions that wait at once.
+/// Maximum of open questions.
 const MOST_QUESTIONS: usize = 16;
 
-/// Tools whose call is a question to the user, and where in their arguments it stands.
+/// Tools whose call is a question to the user, and the argument with its text.
 const ASKING: [(&str, &str); 3] =
     [("AskUserQuestion", "question"), ("ExitPlanMode", ""), ("ask_user", "question")];
 
-/// How an agent stands.
+/// The phase of an agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Phase {
-    /// Nothing was asked of it yet.
+    /// No prompt yet.
     #[default]
     Quiet,
     /// A turn runs.
     Working,
-    /// Its last turn is over.
+    /// The last turn is over.
     Done(Outcome),
 }
 
 /// A todo of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Todo {
-    /// What its source calls it, if it does.
+    /// The source's id, if it has one.
     pub id: Option<String>,
-    /// What is to be done.
+    /// The title: what is to be done.
     pub text: String,
-    /// Where it stands.
+    /// The status.
     pub status: Status,
-    /// What it is called while it is worked on.
+    /// The title while the todo is in progress.
     pub active_form: Option<String>,
-    /// Whom or what it waits for.
+    /// The person or event that the todo waits for.
     pub waiting_on: Option<String>,
-    /// Since when it stands so, in milliseconds since 1970.
+    /// When it got this status, in milliseconds since 1970.
     pub since: i64,
 }
 
 /// A whole list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Todos {
-    /// Which list.
+    /// The id of the list.
     pub id: String,
-    /// Its todos, as far as they are kept.
+    /// The todos that are stored.
     pub items: Vec<Todo>,
-    /// How many there were besides.
+    /// How many further todos there are.
     pub left_out: usize,
-    /// When it was told, in milliseconds since 1970.
+    /// When it was reported, in milliseconds since 1970.
     pub at: i64,
-    /// Whether the source never said that it was taken.
+    /// Whether the source never confirmed the list.
     pub unconfirmed: bool,
 }
 
-/// One agent of a stream.
+/// The state of one agent of a stream.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// Its session, and `/agent` behind it for a sub-agent.
+    /// Its session, followed by `/agent` for a sub-agent.
     pub agent_id: String,
-    /// Which program it is.
+    /// The agent's program.
     pub agent_type: AgentType,
-    /// The model that it uses.
+    /// The model.
     pub model: Option<String>,
-    /// The directory that it works in.
+    /// The working directory.
     pub directory: Option<String>,
-    /// How it stands.
+    /// The phase.
     pub phase: Phase,
-    /// Its list, if it told one. An empty one was cleared.
+    /// The list, if it has reported one. An empty list was cleared.
     pub list: Option<Todos>,
-    /// What failed last, until something went well.
+    /// The last error, until something succeeds.
     pub error: Option<String>,
-    /// When it was first heard of, in milliseconds since 1970.
+    /// The time of its first event, in milliseconds since 1970.
     pub began: i64,
-    /// When its turn began.
+    /// When its turn started.
     pub turn_began: Option<i64>,
-    /// When it was last heard of.
+    /// The time of its last event.
     pub last: i64,
-    /// Whether the last that it did was to say something. Not every program tells that a turn is over.
+    /// Whether the last event was a text. Not every program reports the end of a turn.
     pub has_answered: bool,
     /// Calls that wait for the user, oldest first.
     asks: Vec<(String, String)>,
 }
 
 impl Seen {
-    /// One of which nothing is known but who it is.
+    /// An agent without events.
     pub fn new(agent_id: &str, agent_type: AgentType, at: i64) -> Self {
         Self {
             agent_id: cut(agent_id, LONGEST_WORD),
@@ -114,7 +114,7 @@ impl Seen {
         }
     }
 
-    /// What it asks the user, the oldest question first.
+    /// The oldest open question to the user.
     pub fn asks(&self) -> Option<&str> {
         self.asks.first().map(|(_, question)| question.as_str())
     }
@@ -127,9 +127,9 @@ impl Seen {
         }
     }
 
-    /// Takes an event of this agent.
+    /// Handles an event of this agent.
     fn take(&mut self, kind: &Kind<'_>, at: i64) {
-        // A line that cannot be read says nothing of when its agent did something.
+        // A line that cannot be parsed does not say when the agent was active.
         if !matches!(kind, Kind::Warning { .. }) {
             self.last = self.last.max(at);
             self.began = self.began.min(at);
@@ -189,7 +189,7 @@ impl Seen {
         }
     }
 
-    /// Some programs never say that a turn begins; whoever speaks works.
+    /// Marks the agent as working: some programs never report the start of a turn.
     fn works(&mut self, at: i64) {
         self.has_answered = false;
         if self.phase != Phase::Working {
@@ -220,11 +220,11 @@ impl Seen {
 
     fn take_list(&mut self, id: &str, items: &[event::Item<'_>], unconfirmed: bool, at: i64) {
         let before = self.list.take();
-        // Of two files that tell of one list, the older may be read after the newer.
-        let told = before.as_ref().map_or(at, |it| it.at.max(at));
+        // Of two files with one list, the older may be read after the newer.
+        let reported = before.as_ref().map_or(at, |it| it.at.max(at));
         let before = before.map(|it| it.items).unwrap_or_default();
         let id = cut(id, LONGEST_WORD);
-        let mut list = Todos { id, items: Vec::new(), left_out: 0, at: told, unconfirmed };
+        let mut list = Todos { id, items: Vec::new(), left_out: 0, at: reported, unconfirmed };
         let mut bytes = 0;
         for item in items {
             let mut todo = todo(item, at);
@@ -233,7 +233,7 @@ impl Seen {
                 list.left_out = items.len() - list.items.len();
                 break;
             }
-            // What has not moved stands so since it did.
+            // A todo with the same status keeps its time.
             let is_it = |it: &&Todo| match (&it.id, &todo.id) {
                 (Some(was), Some(is)) => was == is,
                 (_, _) => it.text == todo.text,
@@ -268,14 +268,14 @@ fn todo(item: &event::Item<'_>, at: i64) -> Todo {
     }
 }
 
-/// The first text under a field of that name, at the top or in the first question of several.
+/// The first text in a field of that name, at the top level or in the first of several questions.
 fn question(input: &str, field: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(input).ok()?;
     let found = value.get(field).or_else(|| value.pointer(&format!("/questions/0/{field}")));
     found.and_then(|it| it.as_str()).map(str::to_owned)
 }
 
-/// The beginning of a text, in at most so many bytes.
+/// The beginning of a text, at most `most` bytes.
 fn cut(text: &str, most: usize) -> String {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
@@ -284,26 +284,26 @@ fn cut(text: &str, most: usize) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// The agents of one session: those of a stream, or of the files that each of them writes.
+/// The agents of one session, from a stream or from the files that each of them writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fold {
     agents: Vec<Seen>,
-    /// Where they work, if they do not say so themselves.
+    /// The working directory, unless the agents report one.
     directory: Option<String>,
 }
 
 impl Fold {
-    /// Agents that work in a directory, unless they say otherwise.
+    /// Sets the working directory, unless the agents report one.
     pub fn within(directory: Option<String>) -> Self {
         Self { agents: Vec::new(), directory }
     }
 
-    /// Takes an event; `now` is when it was read, for sources that do not say when it happened.
+    /// Handles an event; `now` is the time of reading, for sources without times.
     pub fn event(&mut self, event: &Event<'_>, now: i64) {
-        // A time that is yet to come is a clock that is wrong.
+        // A time in the future comes from a wrong clock.
         let at = event.timestamp.unwrap_or(now).min(now);
         let id = event.agent.as_str();
-        // A warning about a line that nobody can read is nobody's.
+        // A warning about a line that cannot be parsed belongs to no agent.
         if matches!(event.kind, Kind::Warning { .. })
             && !self.agents.iter().any(|it| it.agent_id == id)
         {
@@ -313,8 +313,8 @@ impl Fold {
         let Some(agent) = known.or_else(|| self.add(id, event.agent_type, at)) else { return };
         if let Some(agent) = self.agents.get_mut(agent) {
             agent.take(&event.kind, at);
-            // What Claude Code prints, unlike what it keeps, begins when it is asked something; that its turn
-            // began is told with what comes next.
+            // The printed form of Claude Code starts with a prompt; the start of the turn is
+            // reported only with the next event.
             let is_printed = event.agent_type == AgentType::ClaudeCode && event.timestamp.is_none();
             if is_printed && matches!(event.kind, Kind::SessionStarted { .. }) {
                 agent.works(at);
@@ -325,7 +325,7 @@ impl Fold {
         }
     }
 
-    /// Makes room for one more, and says where it is.
+    /// Adds an agent, if there is room, and returns its index.
     fn add(&mut self, id: &str, agent_type: AgentType, at: i64) -> Option<usize> {
         if self.agents.len() >= MOST_AGENTS {
             let subs = self.agents.iter().enumerate().filter(|(_, it)| it.names().1.is_some());
@@ -344,7 +344,7 @@ impl Fold {
         Some(self.agents.len() - 1)
     }
 
-    /// Sub-agents that do not say where they work do so where their agent does.
+    /// Sub-agents that report no directory work in their agent's.
     fn send_to_work(&mut self, agent: usize) {
         let Some(agent) = self.agents.get(agent) else { return };
         let (id, directory) = (agent.agent_id.clone(), agent.directory.clone());
@@ -354,7 +354,7 @@ impl Fold {
         }
     }
 
-    /// The agents, in the order in which they were first heard of.
+    /// The agents, in the order of their first events.
     pub fn agents(&self) -> &[Seen] {
         &self.agents
     }

@@ -1,6 +1,6 @@
-//! What a watcher itself knows, as unified events: plans of the store, and that an agent died.
+//! Unified events about what a watcher itself knows: plans of the store, and agents that died.
 //!
-//! Their ids cannot meet those of events from a stream: no line of a stream has that many events.
+//! Their ids differ from those of stream events: no line has that many events.
 
 use std::borrow::Cow;
 
@@ -10,10 +10,10 @@ use punchlist_model::{Item, Plan, Status};
 
 use crate::event::{self, AgentId, AgentType, Event, Kind, Text};
 
-/// The index of events that came from no line.
+/// The index of events that come from no line.
 const OURS: u32 = u32::MAX;
 
-/// A plan as it is now: a `todo_list` of the session that works on it, else of the plan itself.
+/// The present plan: a `todo_list` of the session that works on it, else of the plan itself.
 pub fn plan(key: Option<&AttachmentKey>, plan: &Plan, out: &mut Vec<u8>) {
     let (id, agent_type) = match key {
         Some(key) if key.sub_agent.is_empty() => (key.conversation.clone(), agent_type(&key.agent)),
@@ -23,7 +23,7 @@ pub fn plan(key: Option<&AttachmentKey>, plan: &Plan, out: &mut Vec<u8>) {
     list(&AgentId::new(id), agent_type, plan, out);
 }
 
-/// A plan as it is now, as the list of something of ours that works on it.
+/// The present plan, as the list of one of our own agents.
 pub fn list_of(agent: &AgentId, plan: &Plan, out: &mut Vec<u8>) {
     list(agent, AgentType::Punchlist, plan, out);
 }
@@ -63,7 +63,7 @@ fn entry<'a>(plan: &Plan, item: &'a Item) -> event::Item<'a> {
     }
 }
 
-/// An agent's process is gone, and it left something; `at` is when that was found out.
+/// Reports that an agent's process is gone and left open items; `at` is when that was noticed.
 pub fn died(row: &Row, at: i64, out: &mut Vec<u8>) {
     let open = row.list.as_ref().map_or(0, |it| it.open);
     let session = row.key.split('/').nth(1).unwrap_or_default();
@@ -89,7 +89,7 @@ pub fn died(row: &Row, at: i64, out: &mut Vec<u8>) {
     event.write_json(out);
 }
 
-/// The program whose sessions are called so.
+/// The program of a session's agent name.
 fn agent_type(agent: &str) -> AgentType {
     match agent {
         "claude" => AgentType::ClaudeCode,

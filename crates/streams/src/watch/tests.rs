@@ -1,4 +1,4 @@
-//! What events come to, and who stands where.
+//! Tests of states and rows.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::*;
 use crate::event::{AgentType, Event, owned};
 use crate::{Options as Reading, Source, Stream};
 
-/// The time of looking: a minute after the last of the events below.
+/// The present time: a minute after the last of the events below.
 const NOW: i64 = 1_767_322_860_000;
 
 fn at(seconds_ago: i64) -> i64 {
@@ -22,7 +22,7 @@ fn stamp(ms: i64) -> String {
     Timestamp::from_millisecond(ms).unwrap().to_string()
 }
 
-/// What lines of a transcript come to; `$N` in them is the time N seconds ago.
+/// The state after lines of a transcript; `$N` in them is the time N seconds ago.
 fn fold(source: Source, lines: &[&str]) -> Fold {
     let mut fold = Fold::default();
     let mut stream = Stream::new(source, Reading::default());
@@ -40,7 +40,8 @@ fn fold(source: Source, lines: &[&str]) -> Fold {
     fold
 }
 
-/// A transcript of Claude Code: a prompt, and what the model says or calls, each so many seconds ago.
+/// A transcript of Claude Code: a prompt, and texts and calls of the model, each so many seconds
+/// ago.
 fn claude(id: &str, directory: &str, said: &[(i64, &str)]) -> Fold {
     let head = format!(r#""sessionId":"{id}","cwd":"{directory}","version":"2.1.197""#);
     let lines: Vec<String> = said
@@ -77,7 +78,7 @@ fn claude(id: &str, directory: &str, said: &[(i64, &str)]) -> Fold {
     fold(Source::ClaudeCode, &lines)
 }
 
-/// A row in short.
+/// The short form of a row.
 fn line(row: &Row) -> String {
     let mut words = vec![row.agent.clone(), row.place.clone()];
     if let Some(sub) = &row.sub_agent {
@@ -172,7 +173,7 @@ fn memory_is_bounded_whatever_a_stream_says() {
     assert_eq!(fold.agents().len(), 64);
 }
 
-/// How the one agent of a stream stands, as a word, with what is known of its process.
+/// Checks the state of a stream's only agent, for a state of its process.
 #[track_caller]
 fn check(said: &[(i64, &str)], life: Life, expected: &str) {
     let fold = claude("s1", "/home/me/web-shop", said);
@@ -190,7 +191,7 @@ fn how_an_agent_stands_follows_from_its_turn_and_its_process() {
     check(&works, Life::Died, "0/2  died with 2 open");
     check(&works, Life::Ended, "0/2  idle");
     check(&works, Life::Runs { busy: Some(false) }, "0/2  idle");
-    // Nothing was heard for long: only whoever sees the process knows that it works.
+    // After a long silence, only a visible process shows that the agent works.
     let long = [(900, "user go"), (800, "todos >:A; :B")];
     check(&long, Life::Unknown, "0/2  no news");
     check(&long, runs, "0/2  working  \"Doing A\"");
@@ -229,13 +230,14 @@ fn a_sub_agent_stands_below_its_agent_unless_it_wants_something() {
         rows.into_iter().map(|it| it.key).collect::<Vec<_>>()
     };
     assert_eq!(keys(&all), ["codex/a/", "codex/b/", "codex/b/sub", "codex/c/"]);
-    // One whose agent rests works on by itself.
+    // A sub-agent whose agent is idle works for itself.
     let mut all = all;
     all[1].phase = Phase::Done(crate::event::Outcome::Success);
     assert_eq!(keys(&all), ["codex/b/sub", "codex/a/", "codex/c/", "codex/b/"]);
 }
 
-/// How a session stands whose own turn and sub-agent are so, each heard of so many seconds ago.
+/// Checks the state of a session with a sub-agent, each with a phase and seconds since the last
+/// event.
 #[track_caller]
 fn with_helper(own: (Phase, i64), sub: (Phase, i64), life: Life, expected: State) {
     let seen = |id: &str, (phase, ago): (Phase, i64)| {
@@ -267,7 +269,7 @@ fn an_agent_works_while_its_sub_agent_does() {
     with_helper((done, 9), (works, 30), runs, State::Working);
     with_helper((done, 600), (works, 500), runs, State::Idle);
     with_helper((done, 30), (done, 9), runs, State::Idle);
-    // It is stopped with its agent, and says nothing of that.
+    // A sub-agent is stopped with its agent, and does not report that.
     with_helper((Phase::Done(Cancelled), 9), (works, 10), runs, State::Idle);
     with_helper((Phase::Done(Cancelled), 30), (works, 9), runs, State::Working);
     with_helper((works, 9), (works, 9), Life::Ended, State::Idle);
@@ -287,7 +289,7 @@ fn of_many_sub_agents_those_that_were_heard_of_last_are_kept_and_their_agent_is(
     for n in 0..100 {
         take(&format!("s/a{n}"), 200 - n);
     }
-    // One that is older than all of them.
+    // An event that is older than all others.
     take("s/old", 5000);
     let ids: Vec<&str> = fold.agents().iter().map(|it| it.agent_id.as_str()).collect();
     assert_eq!((ids.len(), ids[0], ids[1], ids[63]), (64, "s", "s/a37", "s/a99"));
@@ -367,7 +369,7 @@ fn finished_plans_are_no_agents() {
     let key = attached("zed", "c1");
     let plans = vec![(None, &done), (None, &empty), (Some(&key), &done)];
     assert!(rows(&Known { plans, ..Known::default() }, NOW).is_empty());
-    // An agent that has finished its plan is still an agent.
+    // An agent with a finished plan is still shown.
     let fold = claude("s1", "/home/me/shop", &[(90, "user go"), (80, "says Done.")]);
     let key = attached("claude", "s1");
     let known = Known {
@@ -406,7 +408,7 @@ fn plans_of_one_title_are_told_apart_by_their_ids() {
     assert!(titles.contains("Twins a5a5") && titles.contains("c7c7"), "{titles:?}");
 }
 
-/// A client and an agent between which we sat.
+/// A recording of `acp-tap`.
 fn tapped(session: &str, lines: &[&str]) -> Fold {
     let lines: Vec<String> = lines.iter().map(|it| it.replace("SESSION", session)).collect();
     fold(Source::Acp, &lines.iter().map(String::as_str).collect::<Vec<_>>())
@@ -447,7 +449,7 @@ fn who_was_last_heard_of_too_long_ago_is_left_out_unless_it_runs() {
     let known = Known { streams, since: Some(at(3_600)), ..Known::default() };
     let places: BTreeSet<String> = rows(&known, NOW).into_iter().map(|it| it.place).collect();
     assert_eq!(places, BTreeSet::from(["new".to_owned(), "runs".to_owned()]));
-    // A line that cannot be read is no news, whenever it is read.
+    // A line that cannot be parsed does not count as an event, whenever it is read.
     let mut spoilt = claude("s1", "/home/me/old", &[(9_000, "user go"), (8_000, "says Done.")]);
     let mut stream = Stream::new(Source::ClaudeCode, Reading::default());
     let line = format!(r#"{{"type":"user","sessionId":"s1","timestamp":"{}"}}"#, stamp(at(8_000)));

@@ -1,4 +1,4 @@
-//! What agents lack, and why: the cells of the table that no test can fill, and what limits others.
+//! What agents cannot do, and why: table cells that no test can fill, and limits of other cells.
 
 use super::{Agent, Feature};
 
@@ -7,13 +7,13 @@ use super::{Agent, Feature};
 pub struct Lack {
     /// Which agent.
     pub agent: Agent,
-    /// What.
+    /// The feature.
     pub feature: Feature,
-    /// Why, as a sentence or two for users.
+    /// Why, in a sentence or two for users.
     pub why: &'static str,
 }
 
-/// All of them. One is taken out when the agent gets what it lacked, and a test shows it.
+/// All of them. An entry is removed when the agent gets the feature and a test shows it.
 pub const LACKS: &[Lack] = &[
     Lack {
         agent: Agent::Codex,

@@ -1,8 +1,8 @@
-//! What agents are shown to do, and the table that says so.
+//! What tests with real agents have shown, and the table of it.
 //!
-//! Tests that run the real programs say what they show ([`Feature`]); what passed is noted as lines of
-//! text ([`Shown`]) in a file of the repository, and the table of docs/agents.md is made from that file and from
-//! what is declared to be missing ([`LACKS`]). Nothing here runs a program or reads a file.
+//! A test that runs a real agent declares what it shows ([`Feature`]). What passed is stored as
+//! lines of text ([`Shown`]) in a file of the repository. The table of docs/agents.md is made from
+//! that file and from [`LACKS`]. Nothing here runs a program or reads a file.
 
 mod lacks;
 mod table;
@@ -22,10 +22,10 @@ pub enum Agent {
 }
 
 impl Agent {
-    /// All of them, as the table has them.
+    /// All agents, in the order of the table.
     pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
 
-    /// The name in the file of results, and of the verb that installs it.
+    /// The name in the file of results and in `punchlist install`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Agent {
         }
     }
 
-    /// The name that its makers give it.
+    /// The agent's official name.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -46,17 +46,17 @@ impl Agent {
     }
 }
 
-/// Features: the name in code, the name in the file of results, and what the table calls it.
+/// Each feature: its name in code, its name in the file of results, and its title in the table.
 macro_rules! features {
     ($($name:ident $key:literal $title:literal)+) => {
-        /// Something that an agent is shown to do, or that is shown to happen to it.
+        /// A feature that tests show for an agent.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Feature {
             $(#[doc = $title] $name,)+
         }
 
         impl Feature {
-            /// All of them, in the order of the table.
+            /// All features, in the order of the table.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
             /// The name in the file of results.
@@ -67,7 +67,7 @@ macro_rules! features {
                 }
             }
 
-            /// What the table calls it.
+            /// The title in the table.
             #[must_use]
             pub fn title(self) -> &'static str {
                 match self {
@@ -109,18 +109,18 @@ features! {
     Events "events" "`punchlist events` reads"
 }
 
-/// That a test showed a feature of an agent.
+/// A record that a test showed a feature of an agent.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Shown {
-    /// Whose.
+    /// The agent.
     pub agent: Agent,
-    /// In which version.
+    /// The agent's version.
     pub version: String,
-    /// Which.
+    /// The feature.
     pub feature: Feature,
-    /// In which way, in a few words for the table; empty where there is but one.
+    /// In which way, in a few words for the table; empty if there is only one.
     pub how: String,
-    /// By which test.
+    /// The name of the test.
     pub test: String,
 }
 
@@ -132,7 +132,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Reads a file of results. Says what is wrong with each line that is none.
+/// Reads a file of results.
 ///
 /// # Errors
 /// One entry per bad line.

@@ -1,15 +1,15 @@
-//! The table of agents and features, from what was shown and what is declared to be missing.
+//! The table of agents and features, from what was shown and what is declared as missing.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::{Agent, Feature, Lack, Shown};
 
-/// What stands where nothing was shown and nothing is declared.
+/// The cell for a feature that was neither shown nor declared as missing.
 const NOTHING: &str = "–";
 
-/// A table in Markdown, with notes below it. A cell says how a feature was shown, or just that it was;
-/// what not every version of an agent showed names those that did.
+/// The table in Markdown, with notes below it. A cell says how a feature was shown, or only that it
+/// was. If only some versions of an agent showed it, the cell names them.
 #[must_use]
 pub fn table(shown: &[Shown], lacks: &[Lack]) -> String {
     let mut out = String::from("| |");
@@ -46,24 +46,25 @@ pub fn table(shown: &[Shown], lacks: &[Lack]) -> String {
     out
 }
 
-/// The versions of an agent that were tried.
+/// The tested versions of an agent.
 fn versions(shown: &[Shown], agent: Agent) -> BTreeSet<&str> {
     shown.iter().filter(|it| it.agent == agent).map(|it| it.version.as_str()).collect()
 }
 
-/// In which ways a feature was shown, if it was.
+/// The ways in which a feature was shown; `None` if it was not.
 fn cell(shown: &[Shown], agent: Agent, feature: Feature) -> Option<String> {
     let own: Vec<&Shown> =
         shown.iter().filter(|it| (it.agent, it.feature) == (agent, feature)).collect();
     let all = versions(shown, agent);
     let mut ways: Vec<String> = Vec::new();
-    // As they come in the file, which is sorted.
+    // In the order of the file, which is sorted.
     let hows: BTreeSet<&str> = own.iter().map(|it| it.how.as_str()).collect();
     for how in hows {
         let by: BTreeSet<&str> =
             own.iter().filter(|it| it.how == how).map(|it| it.version.as_str()).collect();
         let what = if how.is_empty() { "yes" } else { how };
-        // All at once are tried with the newest alone, and that is no lack of the other.
+        // Several agents at once are tested only with the newest versions, so a missing older
+        // version means nothing.
         let is_mixed =
             own.iter().filter(|it| it.how == how).all(|it| it.test.starts_with("mixed::"));
         if by == all || is_mixed {
@@ -73,7 +74,7 @@ fn cell(shown: &[Shown], agent: Agent, feature: Feature) -> Option<String> {
             ways.push(format!("{what} ({by})"));
         }
     }
-    // That it does so goes without saying where it is said in which ways.
+    // If ways are listed, a plain "yes" adds nothing.
     if ways.len() > 1 {
         ways.retain(|it| it != "yes");
     }

@@ -1,4 +1,4 @@
-//! The Anthropic Messages API: what its requests say, and how a message looks. Sends nothing.
+//! The Anthropic Messages API: parses requests and writes messages. Sends nothing.
 
 use serde_json::{Value, json};
 
@@ -6,19 +6,19 @@ use super::api::{Event, members, pieces, string};
 use super::request::Entry;
 use super::script::{Block, Ending, Message};
 
-/// A signature that nobody checks.
+/// A signature; no client checks it.
 const SIGNATURE: &str = "c2lnbmF0dXJl";
 
 pub(super) fn entries(body: &Value) -> Vec<Entry> {
     let mut entries: Vec<Entry> = texts(&body["system"]).into_iter().map(Entry::Prompt).collect();
     for message in members(&body["messages"]) {
-        let said = |text| match message["role"].as_str() {
+        let entry = |text| match message["role"].as_str() {
             Some("assistant") => Entry::Said(text),
             Some("user") => Entry::User(text),
             Some(_) | None => Entry::Note(text),
         };
         let content = &message["content"];
-        entries.extend(content.as_str().map(|it| said(it.to_owned())));
+        entries.extend(content.as_str().map(|it| entry(it.to_owned())));
         for block in members(content) {
             match block["type"].as_str() {
                 Some("tool_use") => {
@@ -31,7 +31,7 @@ pub(super) fn entries(body: &Value) -> Vec<Entry> {
                     text: texts(&block["content"]).join("\n"),
                     is_error: block["is_error"] == true,
                 }),
-                Some(_) | None => entries.extend(block["text"].as_str().map(|it| said(it.into()))),
+                Some(_) | None => entries.extend(block["text"].as_str().map(|it| entry(it.into()))),
             }
         }
     }
@@ -116,7 +116,7 @@ pub(super) fn error(kind: &str, id: usize) -> Value {
         "request_id": format!("req_{id:06}")})
 }
 
-/// How a block begins, and the deltas that fill it.
+/// The start of a block, and the deltas that fill it.
 fn parts(block: &Block, id: usize, index: usize) -> (Value, Vec<Value>) {
     match block {
         Block::Thinking(text) => {

@@ -1,4 +1,4 @@
-//! The APIs that are spoken, and what a server must know of each. Says how, and sends nothing.
+//! The supported APIs, and what the server must know about each. Sends nothing.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub(super) struct Event {
 }
 
 impl Api {
-    /// What the model is shown, in order.
+    /// The entries that the model is shown, in order.
     pub(super) fn entries(self, body: &Value) -> Vec<Entry> {
         match self {
             Self::Anthropic => anthropic::entries(body),
@@ -46,7 +46,7 @@ impl Api {
         }
     }
 
-    /// The names of the tools that are offered.
+    /// The names of the offered tools.
     pub(super) fn tools(self, body: &Value) -> Vec<String> {
         match self {
             Self::Anthropic => anthropic::tools(body),
@@ -56,7 +56,7 @@ impl Api {
         }
     }
 
-    /// The events of a message. `id` makes the ids in it different from those of other messages.
+    /// The events of a message. `id` makes its ids differ from those of other messages.
     pub(super) fn events(self, message: &Message, model: &str, id: usize) -> Vec<Event> {
         match self {
             Self::Anthropic => anthropic::events(message, model, id),
@@ -67,7 +67,7 @@ impl Api {
         }
     }
 
-    /// The same message for a client that asked for no stream.
+    /// The same message for a client that did not ask for a stream.
     pub(super) fn whole(self, message: &Message, model: &str, id: usize) -> Value {
         match self {
             Self::Anthropic => anthropic::whole(message, model, id),
@@ -78,7 +78,7 @@ impl Api {
         }
     }
 
-    /// The body of an answer that is an error.
+    /// The body of an error.
     pub(super) fn error(self, status: u16, kind: &str, id: usize) -> Value {
         match self {
             Self::Anthropic => anthropic::error(kind, id),
@@ -88,7 +88,7 @@ impl Api {
         }
     }
 
-    /// The body of the error that says that a conversation is too long.
+    /// The body of the error for a conversation that is too long.
     pub(super) fn too_long(self, id: usize) -> Value {
         let (kind, says) = match self {
             Self::Anthropic => {
@@ -142,7 +142,7 @@ impl Api {
     }
 }
 
-/// A text in pieces, none of which ends within a character.
+/// A text in pieces. No piece ends within a character.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
     let size = CHUNK.max(characters.len() / CHUNKS);
@@ -150,12 +150,12 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = String> {
     pieces.into_iter()
 }
 
-/// The members of an array, or nothing.
+/// The elements of an array; none if it is no array.
 pub(super) fn members(array: &Value) -> impl DoubleEndedIterator<Item = &Value> {
     array.as_array().into_iter().flatten()
 }
 
-/// A string, or nothing.
+/// A string; empty if it is no string.
 pub(super) fn string(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,4 +1,4 @@
-//! The Gemini API: what its requests say, and how a message looks. Sends nothing.
+//! The Gemini API: parses requests and writes messages. Sends nothing.
 //!
 //! Calls have no ids here, as those of the real API mostly have none, unless all are to have the same.
 //! Gemini CLI asks a second model which one is to answer, whose turn it is, whether it runs in circles,
@@ -30,8 +30,8 @@ pub(super) fn entries(body: &Value) -> Vec<Entry> {
             } else if answer.is_object() {
                 let response = &answer["response"];
                 let is_error = response.get("error").is_some();
-                let said = response.get("error").or(response.get("output")).unwrap_or(response);
-                let text = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
+                let output = response.get("error").or(response.get("output")).unwrap_or(response);
+                let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
                 let (id, tool) = (string(&answer["id"]), string(&answer["name"]));
                 entries.push(Entry::Result { id, tool, text, is_error });
             } else if let Some(text) = part["text"].as_str().map(str::to_owned) {
@@ -116,7 +116,7 @@ pub(super) fn aside(body: &Value, text: &str) -> Message {
     Message::new().says(schema.map_or_else(|| text.to_owned(), |it| filled(it).to_string()))
 }
 
-/// The smallest value that a schema allows, but for the known questions.
+/// The smallest value that a schema allows, except for the known questions.
 fn filled(schema: &Value) -> Value {
     if let Some(first) = members(&schema["enum"]).next() {
         return first.clone();

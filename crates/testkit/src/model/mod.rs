@@ -1,4 +1,4 @@
-//! A model that follows a script, on a loopback port, for tests that run a real agent against it.
+//! A scripted model on a loopback port, for tests that run a real agent against it.
 //!
 //! A [`Script`] is what the model does, a few lines per scenario; a [`Model`] holds one script per
 //! conversation and serves them; the [`Server`] tells afterwards what the model was sent. It speaks

@@ -1,9 +1,8 @@
-//! The OpenAI Responses API as Codex speaks it: what its requests say, and how a message looks.
-//! Sends nothing.
+//! The OpenAI Responses API as Codex uses it: parses requests and writes messages. Sends nothing.
 //!
-//! Codex offers tools in `tools`, or to models that write code in an input item; a call of a tool in
-//! a namespace names both apart. Here such a tool is `namespace.tool`. A tool whose input is text,
-//! such as the one that runs code, is called with a JSON string.
+//! Codex offers tools in `tools` or, to models that write code, in an input item. A call of a tool
+//! in a namespace has both names in separate fields; here such a tool is `namespace.tool`. A tool
+//! whose input is text, such as the one that runs code, is called with a JSON string.
 
 use serde_json::{Value, json};
 
@@ -36,7 +35,7 @@ pub(super) fn entries(body: &Value) -> Vec<Entry> {
             });
             continue;
         }
-        // What stands before all that the user says is no news.
+        // Instructions before the user's first text are not new.
         let begun = entries.iter().any(|it| !matches!(it, Entry::Prompt(_)));
         let texts = match kind {
             "reasoning" => texts(&item["summary"]),
@@ -46,14 +45,14 @@ pub(super) fn entries(body: &Value) -> Vec<Entry> {
             ("reasoning", _) | ("message", Some("assistant")) => Entry::Said(text),
             ("message", Some("developer" | "system")) if begun => Entry::Note(text),
             ("message", Some("developer" | "system")) => Entry::Prompt(text),
-            // Words of another agent come in the user's place, in an item of their own.
+            // Messages of another agent come as items of their own, in the user's place.
             (_, _) => Entry::User(text),
         }));
     }
     entries
 }
 
-/// The texts of a content: a string, or parts, which may be sealed.
+/// The texts of a content: a string, or parts, which may be encrypted.
 fn texts(content: &Value) -> Vec<String> {
     let text = |part: &Value| {
         let text = ["text", "encrypted_content"].iter().find_map(|key| part[*key].as_str());
@@ -71,7 +70,7 @@ pub(super) fn tools(body: &Value) -> Vec<String> {
             let space = string(&tool["name"]);
             names.extend(members(&tool["tools"]).map(|it| qualified(&space, &string(&it["name"]))));
         } else {
-            // Those of the provider's own have no name but their kind.
+            // The provider's own tools have a type instead of a name.
             let name = tool["name"].as_str().or(tool["type"].as_str());
             names.extend(name.map(str::to_owned));
         }
@@ -83,7 +82,7 @@ fn qualified(space: &str, name: &str) -> String {
     if space.is_empty() || space == PLAIN { name.to_owned() } else { format!("{space}.{name}") }
 }
 
-/// The tool that an item calls; a call of the provider's own tools is named by its kind.
+/// The tool that an item calls. The provider's own tools are named by their type.
 fn name(item: &Value) -> String {
     let kind = string(&item["type"]);
     let own = kind.strip_suffix("_call").unwrap_or(&kind);
@@ -132,7 +131,7 @@ pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
     events
 }
 
-/// An event, whose name stands in its data too.
+/// An event; its name is also in its data.
 fn event(name: &'static str, mut data: Value) -> Event {
     data["type"] = json!(name);
     Event { name: Some(name), data }
@@ -150,8 +149,8 @@ pub(super) fn error(kind: &str) -> Value {
     json!({"error": {"message": "as the script says", "type": kind, "code": kind, "param": null}})
 }
 
-/// Codex has no titles made. What it asks beside the conversation is to sum it up: in words, or as
-/// an item that nobody else need understand.
+/// Codex asks for no titles. Its requests beside the conversation ask for a summary: as text, or as
+/// an encrypted item.
 pub(super) fn aside(body: &Value, text: &str) -> Message {
     if is_compaction(body) {
         return Message::new().raw(json!({"type": "compaction", "encrypted_content": text}));
@@ -159,7 +158,7 @@ pub(super) fn aside(body: &Value, text: &str) -> Message {
     Message::new().says(text)
 }
 
-/// Whether it is asked to sum the conversation up rather than to go on.
+/// Whether the request asks for a summary of the conversation.
 pub(super) fn is_compaction(body: &Value) -> bool {
     members(&body["input"]).any(|it| it["type"] == "compaction_trigger")
 }
@@ -223,7 +222,7 @@ fn item(block: &Block, id: usize, index: usize, call: usize) -> Value {
     }
 }
 
-/// What fills an item between its beginning and its end.
+/// The deltas between the start and the end of an item.
 fn deltas(block: &Block) -> Vec<(&'static str, Value)> {
     let mut deltas = Vec::new();
     match block {

@@ -1,4 +1,4 @@
-//! What the model was sent. Reads, and judges nothing.
+//! Requests that the model got. Reads them, and judges nothing.
 
 use serde_json::Value;
 
@@ -7,11 +7,11 @@ use super::Api;
 /// A request for a message.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Request {
-    /// The conversation that it belongs to: the text by which it was told apart, or empty.
+    /// The conversation: the text that identifies it, or empty.
     pub conversation: String,
-    /// How it was asked.
+    /// The API that was used.
     pub api: Api,
-    /// The model that was asked for.
+    /// The requested model.
     pub model: String,
     /// The header in which a key came. The key itself is not kept.
     pub key_header: Option<&'static str>,
@@ -19,31 +19,31 @@ pub struct Request {
     pub body: Value,
 }
 
-/// What a tool gave back to the model.
+/// The result of a tool, as the agent sent it to the model.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ToolResult {
     /// The tool.
     pub tool: String,
-    /// What it said.
+    /// The text of the result.
     pub text: String,
-    /// Whether the agent calls it an error. Codex never does: the text has to tell.
+    /// Whether the agent calls it an error. Codex never does: only the text tells.
     pub is_error: bool,
 }
 
-/// Something that the model is shown, whichever the API.
+/// Something that the model is shown, in any API.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Entry {
-    /// Instructions that stand before the conversation.
+    /// Instructions before the conversation.
     Prompt(String),
-    /// Something said by the user, or by the agent in the user's place.
+    /// A message of the user, or of the agent in the user's place.
     User(String),
-    /// Something said by the agent in its own name, in mid-conversation.
+    /// A message of the agent in its own name, in the middle of the conversation.
     Note(String),
-    /// Something that the model said.
+    /// A message of the model.
     Said(String),
-    /// A tool that the model called.
+    /// A tool call of the model.
     Called { id: String, tool: String },
-    /// What came of a call. The name of the tool is empty where the API leaves it out.
+    /// The result of a call. The tool's name is empty if the API leaves it out.
     Result { id: String, tool: String, text: String, is_error: bool },
 }
 
@@ -74,14 +74,14 @@ impl Request {
         joined(self.entries().iter())
     }
 
-    /// What is new to the model since it last said something, results of tools included.
+    /// What is new since the model's last message, tool results included.
     #[must_use]
     pub fn news(&self) -> String {
         let entries = self.entries();
         joined(new(&entries).iter().filter(|it| !matches!(it, Entry::Prompt(_))))
     }
 
-    /// What the user said before the model said anything, by which conversations are told apart.
+    /// What the user wrote before the model's first message. It identifies the conversation.
     #[must_use]
     pub fn opening(&self) -> String {
         let entries = self.entries();
@@ -89,14 +89,15 @@ impl Request {
         joined(before.filter(|it| matches!(it, Entry::User(_))))
     }
 
-    /// The names of the tools that the model may call. One in a namespace is `namespace.tool`; what
-    /// a model calls in a language is named by the tool that runs it, see [`Request::declares`].
+    /// The names of the tools that the model may call. A tool in a namespace is `namespace.tool`.
+    /// Tools that are called in code are named in the description of the tool that runs code, see
+    /// [`Request::declares`].
     #[must_use]
     pub fn tools(&self) -> Vec<String> {
         self.api.tools(&self.body)
     }
 
-    /// Whether the model may call this tool, or is told of it in the description of one that runs
+    /// Whether the model may call this tool, or finds it in the description of a tool that runs
     /// code.
     #[must_use]
     pub fn declares(&self, tool: &str) -> bool {
@@ -104,7 +105,7 @@ impl Request {
         is_there || self.body.to_string().contains(&format!("declare const tools: {{ {tool}("))
     }
 
-    /// The results of the tools that the model called last.
+    /// The results of the model's last tool calls.
     #[must_use]
     pub fn results(&self) -> Vec<ToolResult> {
         let entries = self.entries();
@@ -127,13 +128,13 @@ impl Request {
     }
 }
 
-/// What came after the model's last word.
+/// The entries after the model's last message.
 fn new(entries: &[Entry]) -> &[Entry] {
     let last = entries.iter().rposition(Entry::is_of_the_model);
     entries.get(last.map_or(0, |it| it + 1)..).unwrap_or_default()
 }
 
-/// The name of the tool that was called under this id.
+/// The name of the tool that was called with this id.
 fn called(entries: &[Entry], id: &str) -> String {
     let name = entries.iter().find_map(|it| match it {
         Entry::Called { id: own, tool } if own == id => Some(tool.clone()),
@@ -147,7 +148,7 @@ fn called(entries: &[Entry], id: &str) -> String {
     name.unwrap_or_default()
 }
 
-/// The texts, each on lines of its own.
+/// The texts, each on its own lines.
 fn joined<'a>(entries: impl Iterator<Item = &'a Entry>) -> String {
     let texts = entries.filter_map(Entry::text);
     texts.fold(String::new(), |mut all, text| {

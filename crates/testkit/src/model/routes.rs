@@ -1,5 +1,5 @@
-//! HTTP around the scripts: which path is which API's, streams with their pace and their end.
-//! Decides nothing that a script could say.
+//! HTTP around the scripts: the paths of each API, and streams with their pace and their end.
+//! Decides nothing that a script could.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::api::Event;
 use super::script::{Ending, Message, Turn};
 use super::server::{Asked, Shared};
 
-/// Every path that agents ask for.
+/// Every path that agents use.
 pub(super) fn routes(state: Arc<Shared>) -> Router {
     Router::new()
         .route("/v1/messages", post(messages))
@@ -30,7 +30,7 @@ pub(super) fn routes(state: Arc<Shared>) -> Router {
         .route("/v1/models", get(models))
         .route("/v1beta/models/{call}", post(gemini))
         .fallback(unknown)
-        // Agents send their whole conversation each time.
+        // Agents send the whole conversation with each request.
         .layer(DefaultBodyLimit::max(256 * 1024 * 1024))
         .with_state(state)
 }
@@ -85,7 +85,7 @@ async fn compact(State(state): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     Json(json!({"output": [item]})).into_response()
 }
 
-/// The provider has no list of its own: agents know enough models.
+/// An empty list: agents know enough models.
 async fn models() -> Response {
     Json(json!({"models": [], "data": []})).into_response()
 }
@@ -119,7 +119,7 @@ fn parsed(body: &Bytes) -> Option<Value> {
     serde_json::from_slice(body).ok()
 }
 
-/// The model that the body asks for.
+/// The requested model.
 fn named(body: &Value) -> String {
     body["model"].as_str().unwrap_or("scripted").to_owned()
 }
@@ -197,7 +197,7 @@ fn streaming(api: Api, message: &Message, events: Vec<Event>, watch: Watch) -> R
                 None
             }
             (None, Ending::Cut) => {
-                // What was sent before goes out only if the stream pauses for a moment.
+                // Earlier events are sent only if the stream yields for a moment.
                 tokio::task::yield_now().await;
                 watch.end();
                 Some((Err(io::Error::other("cut by the script")), (left, ending, watch)))

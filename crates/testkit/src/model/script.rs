@@ -8,22 +8,22 @@ use serde_json::Value;
 
 use super::Request;
 
-/// What a model that has nothing left to do says.
+/// The model's text when its script is over.
 pub(super) const OVER: &str = "(the script is over)";
 
-/// What the model answers to one request.
+/// The model's answer to one request.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Turn {
     /// A message.
     Message(Message),
-    /// An error instead of one.
+    /// An error.
     Error {
         /// The HTTP status.
         status: u16,
         /// The API's name of the error, e.g. `overloaded_error` or `RESOURCE_EXHAUSTED`.
         kind: String,
     },
-    /// An error, because the conversation is longer than the model can take.
+    /// An error: the conversation is too long for the model.
     TooLong,
     /// An error with the header `retry-after`.
     TryLater {
@@ -76,7 +76,7 @@ pub(super) enum Block {
 /// How a message ends.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Ending {
-    /// As it should.
+    /// Completely.
     #[default]
     Whole,
     /// The connection breaks after the last block.
@@ -85,33 +85,33 @@ pub(super) enum Ending {
     Unfinished,
     /// Nothing comes any more, until the client goes away.
     Hang,
-    /// The API says in the stream that it failed, and why.
+    /// The API reports an error in the stream.
     Failed(String),
 }
 
 impl Message {
-    /// A message without anything in it.
+    /// An empty message.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The model thinks.
+    /// Adds a thought.
     #[must_use]
     pub fn thinks(mut self, text: impl Into<String>) -> Self {
         self.blocks.push(Block::Thinking(text.into()));
         self
     }
 
-    /// The model says something.
+    /// Adds a text.
     #[must_use]
     pub fn says(mut self, text: impl Into<String>) -> Self {
         self.blocks.push(Block::Text(text.into()));
         self
     }
 
-    /// The model calls a tool. A tool of Codex that takes text, and no object, gets a JSON string;
-    /// one in a namespace is `namespace.tool`.
+    /// Adds a tool call. A tool of Codex that takes text instead of an object gets a JSON string; a
+    /// tool in a namespace is `namespace.tool`.
     #[must_use]
     pub fn calls(mut self, tool: impl Into<String>, input: Value) -> Self {
         self.blocks.push(Block::Call { tool: tool.into(), input });
@@ -155,7 +155,7 @@ impl Message {
         self
     }
 
-    /// The API counts this many tokens of input, so that the agent finds its context full.
+    /// The API reports this many input tokens, so that the agent finds its context full.
     #[must_use]
     pub fn counting(mut self, tokens: u64) -> Self {
         self.tokens = Some(tokens);
@@ -190,7 +190,7 @@ impl Message {
         self
     }
 
-    /// The API says in mid-stream that it failed, by its own name of the error.
+    /// The API reports an error of this kind in the middle of the stream.
     #[must_use]
     pub fn fails(mut self, kind: &str) -> Self {
         self.ending = Ending::Failed(kind.to_owned());
@@ -225,15 +225,15 @@ type Answer = Box<dyn FnMut(&Request) -> Turn + Send>;
 enum Step {
     Once(Turn),
     Computed(Answer),
-    /// Stays at the head of the script.
+    /// Stays at the front of the script.
     Always(Answer),
 }
 
-/// What the model does in one conversation, in order. When it is over, the model only says so.
+/// What the model does in one conversation, in order. When the script is over, the model says so.
 #[derive(Default)]
 pub struct Script {
     steps: VecDeque<Step>,
-    /// What was said or thought and waits for the call or the end that it belongs to.
+    /// Texts and thoughts for the message that the next call or stop completes.
     begun: Message,
 }
 
@@ -244,27 +244,27 @@ impl fmt::Debug for Script {
 }
 
 impl Script {
-    /// A script without anything in it.
+    /// An empty script.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Thinks, at the beginning of the message that the next call or stop completes.
+    /// Adds a thought to the message that the next call or stop completes.
     #[must_use]
     pub fn thinks(mut self, text: impl Into<String>) -> Self {
         self.begun = self.begun.thinks(text);
         self
     }
 
-    /// Says something, in the message that the next call or stop completes.
+    /// Adds a text to the message that the next call or stop completes.
     #[must_use]
     pub fn says(mut self, text: impl Into<String>) -> Self {
         self.begun = self.begun.says(text);
         self
     }
 
-    /// Calls a tool and waits for its result: a message of its own.
+    /// Calls a tool, in a message of its own, and waits for the result.
     #[must_use]
     pub fn calls(self, tool: impl Into<String>, input: Value) -> Self {
         self.calls_all([(tool.into(), input)])
@@ -315,14 +315,14 @@ impl Script {
         self.turn(Turn::TooLong)
     }
 
-    /// Answers one request in a way that none of the other words has.
+    /// Answers one request with this turn, for answers that have no method of their own.
     #[must_use]
     pub fn turn(mut self, turn: impl Into<Turn>) -> Self {
         self.steps.push_back(Step::Once(turn.into()));
         self
     }
 
-    /// Answers one request with what follows from it.
+    /// Answers one request with the result of a function.
     #[must_use]
     pub fn then<T: Into<Turn>>(
         mut self,
@@ -332,7 +332,7 @@ impl Script {
         self
     }
 
-    /// Answers every further request with what follows from it.
+    /// Answers every further request with the result of a function.
     #[must_use]
     pub fn always<T: Into<Turn>>(
         mut self,
@@ -342,7 +342,7 @@ impl Script {
         self
     }
 
-    /// What the model answers to this request, and whether that was in the script.
+    /// The answer to this request; `None` if the script is over.
     pub(super) fn next(&mut self, request: &Request) -> Option<Turn> {
         if let Some(Step::Always(answer)) = self.steps.front_mut() {
             return Some(answer(request));
@@ -353,7 +353,7 @@ impl Script {
         }
     }
 
-    /// How many answers were never asked for. What answers for ever counts for nothing.
+    /// How many answers were never requested. Endless answers do not count.
     pub(super) fn left(&self) -> usize {
         self.steps.iter().filter(|it| !matches!(it, Step::Always(_))).count()
     }

@@ -1,4 +1,4 @@
-//! Serves scripts on a loopback port and keeps what was asked. How HTTP looks stands in `routes`.
+//! Serves scripts on a loopback port and keeps the requests. HTTP is in `routes`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,17 +28,17 @@ impl Model {
         Self { scripts: vec![(String::new(), script)], aside: "ok".to_owned() }
     }
 
-    /// Follows another script in conversations that the user opened with this text: those of
-    /// sub-agents, or of a second agent.
+    /// Uses another script in conversations that the user opened with this text, such as those of
+    /// sub-agents or of a second agent.
     #[must_use]
     pub fn conversation(mut self, text: &str, script: Script) -> Self {
-        // The script for all the rest stays the last.
+        // The script for all other conversations stays last.
         self.scripts.insert(self.scripts.len().saturating_sub(1), (text.to_owned(), script));
         self
     }
 
-    /// What is answered to requests that offer no tools, or ask to sum the conversation up: agents
-    /// have titles made, and the like. Who wants JSON gets JSON, whatever this says.
+    /// Sets the answer to requests that offer no tools or ask for a summary, such as requests for a
+    /// title. A request for JSON gets JSON in any case.
     #[must_use]
     pub fn aside(mut self, text: &str) -> Self {
         text.clone_into(&mut self.aside);
@@ -50,7 +50,7 @@ impl Model {
         let state = Arc::new(Shared {
             inner: Mutex::new(Inner {
                 model: self,
-                seen: Vec::new(),
+                requests: Vec::new(),
                 asides: Vec::new(),
                 id: 0,
                 abandoned: 0,
@@ -68,7 +68,7 @@ impl Model {
                     Err(error) => return drop(tell.send(Err(error))),
                 };
                 drop(tell.send(listener.local_addr()));
-                // Streams that hang must not hold the end up, so nothing is waited for.
+                // Streams that hang must not delay the end, so the server does not wait for them.
                 tokio::select! {
                     ended = axum::serve(listener, routes).into_future() => drop(ended),
                     _ended = stopped => {}
@@ -107,7 +107,7 @@ pub(super) struct Asked {
 #[derive(Debug)]
 struct Inner {
     model: Model,
-    seen: Vec<Request>,
+    requests: Vec<Request>,
     asides: Vec<Request>,
     id: usize,
     abandoned: usize,
@@ -115,7 +115,7 @@ struct Inner {
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A script that panicked has failed its test already; what was seen is still worth showing.
+        // A script that panicked has already failed its test; its requests are still useful.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,7 +138,7 @@ impl Shared {
             request.conversation.clone_from(name);
             script.next(&request)
         });
-        inner.seen.push(request);
+        inner.requests.push(request);
         self.news.notify_all();
         (turn.unwrap_or_else(|| Message::new().says(OVER).into()), inner.id)
     }
@@ -160,8 +160,8 @@ impl Shared {
 }
 
 impl Server {
-    /// Where it is: what agents take for `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL`. The base
-    /// of a provider in Codex ends in `/v1`.
+    /// The base URL, for `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL`. The base URL of a
+    /// provider in Codex ends in `/v1`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -173,36 +173,37 @@ impl Server {
         self.address
     }
 
-    /// What the model was sent so far, in every conversation, in order.
+    /// The requests so far, of all conversations, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        self.state.lock().seen.clone()
+        self.state.lock().requests.clone()
     }
 
-    /// What it was sent in one conversation: the text that tells it apart, or empty.
+    /// The requests of one conversation: the text that identifies it, or empty.
     #[must_use]
     pub fn requests_of(&self, conversation: &str) -> Vec<Request> {
-        let seen = self.requests().into_iter();
-        seen.filter(|it| it.conversation == conversation).collect()
+        let requests = self.requests().into_iter();
+        requests.filter(|it| it.conversation == conversation).collect()
     }
 
-    /// Requests that were no part of a conversation.
+    /// The requests that belong to no conversation.
     #[must_use]
     pub fn asides(&self) -> Vec<Request> {
         self.state.lock().asides.clone()
     }
 
-    /// How many answers of all scripts were never asked for.
+    /// How many answers of all scripts were never requested.
     #[must_use]
     pub fn left(&self) -> usize {
         self.state.lock().model.scripts.iter().map(|it| it.1.left()).sum()
     }
 
-    /// Waits until this many requests have come in a conversation; whether they did in time.
+    /// Waits until a conversation has this many requests. Returns whether it has, before the
+    /// timeout.
     #[must_use]
     pub fn wait_for(&self, conversation: &str, requests: usize, limit: Duration) -> bool {
         self.wait(limit, |inner| {
-            inner.seen.iter().filter(|it| it.conversation == conversation).count() >= requests
+            inner.requests.iter().filter(|it| it.conversation == conversation).count() >= requests
         })
     }
 
@@ -232,7 +233,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Dropping the sender is the signal, whether or not anybody still listens for it.
+        // Dropping the sender is the signal, whether or not anybody still waits for it.
         drop(self.stop.take());
         drop(self.thread.take().map(thread::JoinHandle::join));
     }

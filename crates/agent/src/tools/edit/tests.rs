@@ -1,11 +1,11 @@
-//! What an edit does to a text, and when it is refused.
+//! How an edit changes a text, and when it is refused.
 
 use super::{Arguments, replaced};
 
 fn edit(text: &str, old: &str, new: &str, replace_all: bool) -> String {
-    let given =
+    let input =
         Arguments { path: String::new(), old: old.to_owned(), new: new.to_owned(), replace_all };
-    match replaced(text, &given) {
+    match replaced(text, &input) {
         Ok((text, places)) => format!("{places}: {text}"),
         Err(why) => format!("refused: {why}"),
     }
@@ -60,6 +60,6 @@ fn line_ends_of_the_file_are_kept() {
     check("a\r\nb\r\nc\r\n", "a\nb", "x\ny", "1: x\r\ny\r\nc\r\n");
     check("a\r\nb\r\n", "b", "x\ny", "1: a\r\nx\r\ny\r\n");
     check("a\r\nb\r\n", "a\r\nb", "x\r\ny", "1: x\r\ny\r\n");
-    // Where a file has both, what is given counts to the letter.
+    // If a file has both kinds of line ends, the given text must match exactly.
     check("a\r\nb\nc\n", "a\r\nb", "x\ny", "1: x\ny\nc\n");
 }

@@ -22,11 +22,11 @@ fn a_file_is_read_in_pieces() {
     project.write("project/long", text);
     let all = read(&project, "long");
     assert!(all.starts_with("     1\tline 1\n"), "{all}");
-    assert!(all.ends_with("  2000\tline 2000\n(there is more; go on with offset 2001)\n"));
+    assert!(all.ends_with("  2000\tline 2000\n(there is more; continue with offset 2001)\n"));
     let piece = |offset: u64, limit: u64| {
         project.call("read", json!({"path": "long", "offset": offset, "limit": limit}))
     };
-    assert_eq!(piece(3, 1), "     3\tline 3\n(there is more; go on with offset 4)\n");
+    assert_eq!(piece(3, 1), "     3\tline 3\n(there is more; continue with offset 4)\n");
     assert_eq!(piece(5000, 9), "  5000\tline 5000\n");
     assert_eq!(piece(5001, 9), "failed: long has 5000 lines, none from 5001 on");
 }
@@ -37,16 +37,20 @@ fn a_huge_line_costs_no_more_than_is_shown_of_it() {
     let mut text = "é".repeat(10_000_000).into_bytes();
     text.extend_from_slice(b"\nshort");
     project.write("project/huge", text);
-    let said = read(&project, "huge");
+    let output = read(&project, "huge");
     assert_eq!(
-        said.len(),
+        output.len(),
         "     1\t".len() + 2000 + "… (the line is longer)\n     2\tshort\n".len()
     );
-    assert!(said.ends_with("é… (the line is longer)\n     2\tshort\n"));
-    // Many long lines end at the limit of bytes.
+    assert!(output.ends_with("é… (the line is longer)\n     2\tshort\n"));
+    // Many long lines are cut at the limit of bytes.
     project.write("project/wide", format!("{}\n", "x".repeat(1999)).repeat(2000));
-    let said = read(&project, "wide");
-    assert!(said.len() < 70_000 && said.ends_with("go on with offset 34)\n"), "{}", said.len());
+    let output = read(&project, "wide");
+    assert!(
+        output.len() < 70_000 && output.ends_with("continue with offset 34)\n"),
+        "{}",
+        output.len()
+    );
 }
 
 #[test]
@@ -85,13 +89,16 @@ fn a_file_is_written_whole_and_keeps_what_it_was() {
         "replaced new/deep/a.txt (1 line, before 2 lines)"
     );
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o751);
-    assert_eq!(write(&project, "new/deep/a.txt", "three"), "new/deep/a.txt is so already");
+    assert_eq!(
+        write(&project, "new/deep/a.txt", "three"),
+        "new/deep/a.txt already has this content"
+    );
     // A link to a place inside stays a link.
     symlink("new/deep/a.txt", project.path("project/link")).unwrap();
     write(&project, "link", "four");
     assert_eq!(project.text("project/new/deep/a.txt"), "four");
     assert!(fs::symlink_metadata(project.path("project/link")).unwrap().is_symlink());
-    // Line ends stay as they were, unless somebody writes them out.
+    // Line ends stay as they were, unless the caller writes them explicitly.
     project.write("project/crlf", "a\r\nb\r\n");
     write(&project, "crlf", "c\nd\n");
     assert_eq!(project.text("project/crlf"), "c\r\nd\r\n");
@@ -102,7 +109,7 @@ fn a_file_is_written_whole_and_keeps_what_it_was() {
     assert_eq!(write(&project, "binary", "text"), "replaced binary (1 line)");
     let left: Vec<_> = fs::read_dir(project.path("project")).unwrap().flatten().collect();
     assert_eq!(left.len(), 4, "no draft is left: {left:?}");
-    assert!(write(&project, "crlf/x", "y").starts_with("refused: \"crlf/x\" cannot be"));
+    assert!(write(&project, "crlf/x", "y").starts_with("refused: \"crlf/x\" cannot exist"));
 }
 
 #[test]
@@ -156,10 +163,12 @@ fn hostile_texts_are_written_and_read_as_what_they_are() {
         project.call("search", json!({"pattern": "a", "glob": it.text}));
         project.call("shell", json!({"command": it.text, "directory": it.text}));
         project.preview("edit", &json!({"path": "a", "old": it.text, "new": "b"}));
-        let said = write(&project, "a", &it.text);
+        let output = write(&project, "a", &it.text);
         assert!(
-            ["created", "replaced", "a is so already"].iter().any(|ok| said.starts_with(ok)),
-            "{said}"
+            ["created", "replaced", "a already has this content"]
+                .iter()
+                .any(|ok| output.starts_with(ok)),
+            "{output}"
         );
         assert_eq!(project.text("project/a"), it.text, "{}", it.name);
         read(&project, "a");

@@ -55,7 +55,7 @@ fn what_git_ignores_is_neither_listed_nor_found_and_links_are_not_followed() {
     src/sub/deep.txt
          1: a needle here
     ");
-    // A place that is named is looked at, ignored or not.
+    // A place that the call names is shown, even if git ignores it.
     assert_eq!(project.call("list", json!({"path": "target"})), "out.rs\n");
     assert_eq!(
         project.call("list", json!({"path": "readme"})),
@@ -100,24 +100,24 @@ fn much_is_cut_and_says_so() {
     let project = Project::new();
     project.write("project/many", "hit\n".repeat(1000));
     project.write("project/wide", format!("wide {}\n", "é".repeat(100_000)));
-    let said = project.call("search", json!({"pattern": "hit"}));
-    assert_eq!(said.lines().count(), 1 + 200 + 1);
-    assert!(said.ends_with("(there is more; narrow the pattern, the path or the glob)\n"));
-    let said = project.call("search", json!({"pattern": "hit", "limit": 2, "context": 1}));
-    insta::assert_snapshot!(said, @r"
+    let output = project.call("search", json!({"pattern": "hit"}));
+    assert_eq!(output.lines().count(), 1 + 200 + 1);
+    assert!(output.ends_with("(there is more; narrow the pattern, the path or the glob)\n"));
+    let output = project.call("search", json!({"pattern": "hit", "limit": 2, "context": 1}));
+    insta::assert_snapshot!(output, @r"
     many
          1: hit
          2: hit
     (there is more; narrow the pattern, the path or the glob)
     ");
-    let said = project.call("search", json!({"pattern": "wide"}));
-    assert_eq!(said.chars().count(), "wide\n     1: ".len() + 300 + "…\n".chars().count());
+    let output = project.call("search", json!({"pattern": "wide"}));
+    assert_eq!(output.chars().count(), "wide\n     1: ".len() + 300 + "…\n".chars().count());
     for n in 0..1100 {
         project.write(&format!("project/dir/{n}"), "");
     }
-    let said = project.call("list", json!({"path": "dir"}));
-    assert_eq!(said.lines().count(), 1001);
-    assert!(said.ends_with("only 1000 are shown: list a directory below)\n"));
+    let output = project.call("list", json!({"path": "dir"}));
+    assert_eq!(output.lines().count(), 1001);
+    assert!(output.ends_with("only 1000 are shown: list a directory below)\n"));
 }
 
 #[test]

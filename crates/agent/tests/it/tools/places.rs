@@ -1,4 +1,4 @@
-//! Paths: which are inside, which are outside and say so, and which are refused.
+//! Paths: which are inside, which are outside and reported so, and which are refused.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::Project;
 
-/// A project with links that lead everywhere.
+/// A project with links to many places.
 fn project() -> Project {
     let project = Project::new();
     project.write("secret", "hush\n");
@@ -70,10 +70,10 @@ fn where_paths_lead() {
         table.push_str(&format!("{path:?}\n    {read}\n    {write}\n"));
     }
     insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!(table) });
-    let said = project.call("read", json!({"path": "loop"}));
-    assert!(said.starts_with("refused: \"loop\" cannot be reached: "), "{said}");
-    let said = project.call("read", json!({"path": "x/".repeat(9_999)}));
-    assert_eq!(said, "refused: a path of 19998 bytes leads nowhere");
+    let output = project.call("read", json!({"path": "loop"}));
+    assert!(output.starts_with("refused: \"loop\" cannot be reached: "), "{output}");
+    let output = project.call("read", json!({"path": "x/".repeat(9_999)}));
+    assert_eq!(output, "refused: the path is too long: 19998 bytes");
 }
 
 #[test]
@@ -85,7 +85,8 @@ fn a_rule_about_a_tool_is_no_rule_about_places_outside() {
     assert_eq!(write("new"), "allow");
     assert_eq!(write("../new"), "ask");
     assert_eq!(write("out"), "refused");
-    // Reading changes nothing, but only here is it nobody's secret.
+    // Reading changes nothing, but only files inside that are not secret are read without a
+    // question.
     let read = |path: &str| project.verdict(&[], "read", &json!({"path": path}));
     assert_eq!(read("src/a.rs"), "allow");
     assert_eq!(read("../secret"), "ask");
@@ -113,11 +114,11 @@ fn what_decides_or_is_run_by_others_is_not_written() {
             ("write", json!({"path": path, "content": "x"})),
             ("edit", json!({"path": path, "old": "a", "new": "b"})),
         ] {
-            let said = project.call(name, arguments.clone());
-            assert!(said.contains("is not written by tools"), "{name} {path}: {said}");
-            // Not even if nobody looked.
-            let said = project.run(name, arguments);
-            assert!(said.contains("is not written by tools"), "{name} {path}: {said}");
+            let output = project.call(name, arguments.clone());
+            assert!(output.contains("tools may not write "), "{name} {path}: {output}");
+            // The call is refused even without the check.
+            let output = project.run(name, arguments);
+            assert!(output.contains("tools may not write "), "{name} {path}: {output}");
         }
     }
     assert_eq!(fs::read_dir(root.join(".git")).unwrap().count(), 0);
@@ -131,8 +132,8 @@ fn a_link_that_is_put_there_after_the_look_leads_nowhere() {
     let write = json!({"path": "later/file", "content": "x"});
     assert!(project.tool("write").check(&write).is_ok());
     symlink("..", root.join("later")).unwrap();
-    let said = project.run("write", write);
-    assert!(said.contains("leads out of the project"), "{said}");
+    let output = project.run("write", write);
+    assert!(output.contains("leads out of the project"), "{output}");
     assert!(!project.path("file").exists());
     let read = json!({"path": "later/secret"});
     assert!(project.run("read", read).contains("leads out of the project"));

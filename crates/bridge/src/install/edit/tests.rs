@@ -1,4 +1,4 @@
-//! Edits, shown by what the text is before and after.
+//! Edits as pairs of texts, before and after.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -7,19 +7,19 @@ use super::*;
 use Step::{Index, Key};
 
 #[track_caller]
-fn put(before: &str, way: &[Step<'_>], value: &Value, after: &str) {
+fn put(before: &str, key_path: &[Step<'_>], value: &Value, after: &str) {
     let mut doc = Document::parse(before.as_bytes()).unwrap();
-    doc.put(way, value).unwrap();
+    doc.put(key_path, value).unwrap();
     let bytes = doc.bytes();
     assert_eq!(String::from_utf8_lossy(&bytes), after);
     assert_eq!(taken_back(&bytes, doc.splices()).unwrap(), before.as_bytes(), "taken back");
-    assert_eq!(Document::parse(&bytes).unwrap().get(way).as_ref(), Some(value));
+    assert_eq!(Document::parse(&bytes).unwrap().get(key_path).as_ref(), Some(value));
 }
 
 #[track_caller]
-fn remove(before: &str, way: &[Step<'_>], after: &str) {
+fn remove(before: &str, key_path: &[Step<'_>], after: &str) {
     let mut doc = Document::parse(before.as_bytes()).unwrap();
-    doc.remove(way);
+    doc.remove(key_path);
     let bytes = doc.bytes();
     assert_eq!(String::from_utf8_lossy(&bytes), after);
     Document::parse(&bytes).unwrap();
@@ -28,29 +28,34 @@ fn remove(before: &str, way: &[Step<'_>], after: &str) {
 
 #[test]
 fn a_new_member_comes_last_and_looks_like_the_others() {
-    let way = [Key("a"), Key("b")];
+    let key_path = [Key("a"), Key("b")];
     let new = json!({"x": 1, "y": [true]});
-    put("", &way, &json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
-    put("{}", &way, &json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}");
+    put("", &key_path, &json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}\n");
+    put("{}", &key_path, &json!(1), "{\n  \"a\": {\n    \"b\": 1\n  }\n}");
     put("{}\n", &[Key("a")], &json!([]), "{\n  \"a\": []\n}\n");
-    put("{\"z\":1}", &way, &json!({"x": 1}), "{\"z\":1,\"a\":{\"b\":{\"x\":1}}}");
-    put("{\"z\": 1}", &way, &json!({"x": 1}), "{\"z\": 1, \"a\": {\"b\": {\"x\": 1}}}");
-    put("{\"a\":{}}", &way, &json!(1), "{\"a\":{\"b\":1}}");
+    put("{\"z\":1}", &key_path, &json!({"x": 1}), "{\"z\":1,\"a\":{\"b\":{\"x\":1}}}");
+    put("{\"z\": 1}", &key_path, &json!({"x": 1}), "{\"z\": 1, \"a\": {\"b\": {\"x\": 1}}}");
+    put("{\"a\":{}}", &key_path, &json!(1), "{\"a\":{\"b\":1}}");
     put(
         "{\n    \"a\": {\n        \"z\": 0\n    }\n}\n",
-        &way,
+        &key_path,
         &new,
         "{\n    \"a\": {\n        \"z\": 0,\n        \"b\": {\n            \"x\": 1,\n            \
          \"y\": [\n                true\n            ]\n        }\n    }\n}\n",
     );
-    put("{\n\t\"a\": {}\n}", &way, &json!(1), "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}");
+    put("{\n\t\"a\": {}\n}", &key_path, &json!(1), "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}");
     put(
         "{\r\n  \"a\": {}\r\n}\r\n",
-        &way,
+        &key_path,
         &json!(1),
         "{\r\n  \"a\": {\r\n    \"b\": 1\r\n  }\r\n}\r\n",
     );
-    put("{\n  \"a\": {\"z\": 0}\n}", &way, &json!([1]), "{\n  \"a\": {\"z\": 0, \"b\": [1]}\n}");
+    put(
+        "{\n  \"a\": {\"z\": 0}\n}",
+        &key_path,
+        &json!([1]),
+        "{\n  \"a\": {\"z\": 0, \"b\": [1]}\n}",
+    );
     put("\u{feff}{}", &[Key("a")], &json!(1), "\u{feff}{\n  \"a\": 1\n}");
 }
 
@@ -141,7 +146,7 @@ fn of_doubled_keys_the_last_counts() {
 
 #[test]
 fn what_does_not_fit_is_said_with_how_far_one_got() {
-    for (text, way, gone) in [
+    for (text, key_path, gone) in [
         ("[]", &[Key("a")][..], 0),
         ("3", &[Key("a")], 0),
         ("{\"a\": 1}", &[Key("a"), Key("b")], 1),
@@ -150,7 +155,7 @@ fn what_does_not_fit_is_said_with_how_far_one_got() {
         ("{\"a\": []}", &[Key("a"), Index(1)], 1),
     ] {
         let mut doc = Document::parse(text.as_bytes()).unwrap();
-        assert_eq!(doc.put(way, &json!(1)), Err(Unfit(gone)), "{text}");
+        assert_eq!(doc.put(key_path, &json!(1)), Err(Unfit(gone)), "{text}");
         assert_eq!(doc.bytes(), text.as_bytes(), "untouched");
     }
 }

@@ -1,4 +1,4 @@
-//! Codex and Gemini CLI: their files of every kind, and taking it all back.
+//! Codex and Gemini CLI: installing into many kinds of files, and uninstalling.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ impl Place {
         let home = self.dir.path().to_str().unwrap();
         let text = self.text(path).replace(home, "/w");
         let hash = |line: &str| match line.split_once("sha256:") {
-            // The hash is of a command with a path, which is the same each time; the key is not.
+            // The hashed command contains the test's directory, so the hash differs from run to run.
             Some((before, _)) => format!("{before}sha256:…\""),
             None => line.to_owned(),
         };
@@ -40,7 +40,7 @@ impl Place {
     }
 }
 
-/// Installs twice, takes it back, and finds everything as it was.
+/// Installs twice, uninstalls, and checks that everything is as before.
 #[track_caller]
 fn round(place: &Place, options: &Options, name: &str) {
     let before = place.tree();
@@ -78,7 +78,7 @@ fn an_empty_home_gets_geminis_settings() {
     round(&before, &before.gemini(), "an empty home");
 }
 
-/// Gemini CLI takes comments out before it reads its settings, and forgives nothing else.
+/// Gemini CLI accepts comments in its settings, but nothing else that is not JSON.
 #[test]
 fn geminis_comments_are_kept_and_trailing_commas_refused() {
     let place = Place::new();
@@ -189,7 +189,7 @@ fn each_hook_is_trusted_where_it_stands_and_the_trust_of_others_moves_with_them(
         assert_eq!(state[key]["trusted_hash"], json!(hash), "{key}");
     }
     assert!(ours.iter().any(|it| it.0.ends_with(":stop:1:0")));
-    // Somebody puts a hook behind ours, and has it trusted.
+    // Somebody adds a hook after ours, and Codex trusts it.
     let mut changed = hooks;
     let behind = json!({"hooks": [{"type": "command", "command": "behind"}]});
     changed["hooks"]["Stop"].as_array_mut().unwrap().push(behind);
@@ -318,7 +318,7 @@ fn codexs_own_tool_is_given_back_when_our_tools_take_its_place() {
             assert!(place.config()["mcp_servers"]["punchlist"].is_object(), "{name}");
             assert!(!place.text(HOOKS).contains("--own-tools"), "{name}");
             assert!(install(&place.codex()).unwrap().is_empty(), "{name}: once is enough");
-            // There and back, and gone.
+            // To the agent's own tools, back, and uninstalled.
             install(&own).unwrap();
             assert_eq!(place.config()["tools"]["update_plan"]["enabled"], true, "{name}");
             install(&place.codex()).unwrap();

@@ -1,11 +1,11 @@
-//! Sub-agents of Claude Code, each with a file of its own beside the session's: as they were recorded, read
-//! while they grow and afterwards.
+//! Sub-agents of Claude Code, each with its own file beside the session's. The recordings are read
+//! while they grow, and afterwards.
 
 use super::*;
 
-/// A second after the last line of the recordings with tasks.
+/// One second after the last line of the recordings with tasks.
 const TASKS_END: i64 = 1_794_854_232_000;
-/// And of those with `TodoWrite`.
+/// One second after the last line of the recordings with `TodoWrite`.
 const TODOS_END: i64 = 1_794_854_242_000;
 
 const TASKS: &str = ".claude/projects/-home-dev-project/35b2a8f5-dff5-436c-9502-b2d7c5d318e0";
@@ -25,7 +25,7 @@ fn sub(session: &str, agent: &str) -> String {
     format!("{session}/subagents/agent-{agent}.jsonl")
 }
 
-/// Of each agent its list, in short.
+/// The list of each agent, in short.
 fn lists(world: &World) -> Vec<String> {
     let mut all = Vec::new();
     for (seen, _) in world.watch.streams() {
@@ -47,7 +47,7 @@ fn tasks_of_a_sub_agent_stand_on_the_sessions_list_while_it_works_and_afterwards
     let (path, sub_path) = (own(TASKS), sub(TASKS, "a56b513575fc761d8"));
     let mut world = World::new();
     world.now = TASKS_END;
-    // Its agent has begun it, and waits.
+    // The agent has started the sub-agent and waits.
     world.write(&path, main[..11].concat());
     world.look();
     assert_eq!(world.shown(), ["claude  project  0/1  working  \"Delegating\""]);
@@ -56,12 +56,12 @@ fn tasks_of_a_sub_agent_stand_on_the_sessions_list_while_it_works_and_afterwards
     assert_eq!(lists(&world), ["- Delegate research: in_progress, Sub: list files: in_progress"]);
     world.append(&sub_path, agent[8..].concat());
     world.hears(&["claude  project  1/2  working  \"Delegating\""]);
-    // It has said nothing for long; but its agent goes on with what both have made.
+    // The sub-agent has been quiet for long, but the agent continues with the list of both.
     world.append(&path, main[11..].concat());
     world.hears(&["claude  project  2/2  idle"]);
     let expected = ["- Delegate research: completed, Sub: list files: completed"];
     assert_eq!(lists(&world), expected);
-    // Whoever comes afterwards sees the same.
+    // A watcher that starts later sees the same.
     let mut later = World::new();
     later.now = TASKS_END;
     later.write(&sub_path, agent.concat());
@@ -80,7 +80,7 @@ fn an_agent_is_at_work_as_long_as_its_sub_agent_is_heard_of() {
         fixture("transcript-subagent-tasks-agent.jsonl"),
     );
     let mut world = World::new();
-    // Five minutes after it was begun.
+    // Five minutes after it started.
     world.now = TASKS_END + 5 * 60_000;
     world.write(&own(TASKS), main[..11].concat());
     world.look();
@@ -109,7 +109,7 @@ fn a_sub_agents_own_list_stands_beside_its_sessions() {
     ];
     assert_eq!(lists(&world), expected);
     insta::assert_snapshot!(world.shown().join("\n"));
-    // They work where their agent does.
+    // Sub-agents work in the directory of their agent.
     for (seen, _) in world.watch.streams() {
         assert_eq!(seen.directory.as_deref(), Some("/home/dev/project"), "{}", seen.agent_id);
     }

@@ -1,4 +1,4 @@
-//! Tasks that we have an item for and the agent has none of.
+//! Tasks that have an item but do not exist in the agent's list.
 
 use punchlist_formats::hook::Task;
 use punchlist_model::{ItemRef, Number, Op, Patch, Status};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Desk;
 
-/// The agent's own tool has not found the task.
+/// The agent's own tool reports that the task does not exist.
 fn not_found(desk: &Desk, id: &str) {
     let result =
         json!({"success": false, "taskId": id, "updatedFields": [], "error": "Task not found"});
@@ -30,7 +30,7 @@ fn what_its_own_tool_does_not_find_is_named_with_tools_that_do() {
     let before = desk.stop("done").unwrap();
     assert!(before.contains("TaskUpdate"), "{before}");
     not_found(&desk, "7");
-    // Nobody has said that it is not to be done.
+    // Nobody has cancelled the item.
     desk.check(&["[ ] 1 Deleted by another session"]);
     let after = desk.stop("done").unwrap();
     assert!(after.contains("mcp__punchlist__update_todo"), "{after}");
@@ -52,7 +52,7 @@ fn the_same_where_it_was_only_asked_for() {
 fn one_that_is_found_again_has_its_name_back() {
     let desk = Desk::new();
     announce(&desk, "1", "A");
-    // Beside its creation, which has not answered yet.
+    // The task's creation runs in parallel and has not answered yet.
     not_found(&desk, "1");
     desk.create("1", "A");
     desk.check(&["[ ] 1 A"]);
@@ -78,7 +78,7 @@ fn a_creation_that_a_kill_cut_off_is_gone_when_the_session_is_resumed() {
     announce(&desk, "2", "Never made");
     announce(&desk, "3", "Made, and its answer was lost");
     desk.files.extend([file("1", "A"), file("3", "Made, and its answer was lost")]);
-    // Compaction ends nothing that is under way.
+    // A compaction does not end running calls.
     desk.starts("s1", "compact");
     desk.check(&["[ ] 1 A", "[ ] 2 Never made", "[ ] 3 Made, and its answer was lost"]);
     let told = desk.starts("s1", "resume").unwrap();

@@ -1,4 +1,4 @@
-//! The list put back, the offer, and reminders by policy.
+//! Boundary reminders, offers, and when reminders are due.
 
 use punchlist_formats::prompt::Tag;
 use punchlist_model::remind::{Kind, Policy};
@@ -78,7 +78,7 @@ fn what_became_the_sessions_list_meanwhile_is_told_with_the_next_prompt() {
     assert_eq!(desk.prompt(), None);
 }
 
-/// What was taken over from another session is reached with our tools, and the session did not write it.
+/// Adopted items are reached with our tools, because the session did not write them with its own.
 #[test]
 fn what_was_adopted_is_put_back_with_the_tools_that_reach_it() {
     let desk = Desk::new();
@@ -115,13 +115,13 @@ fn drift_is_told_after_ten_turns_where_the_list_is_written_with_our_tools() {
     settle(desk.store.keep(session)).unwrap();
     let said = turns(&desk, 10, "Bash");
     insta::assert_snapshot!(said.join("\n"));
-    // A write of the list is no drift, and reading it is no write.
+    // Writing the list resets the count of turns; reading it does not.
     assert_eq!(turns(&desk, 5, "Bash"), [""; 0]);
     assert_eq!(turns(&desk, 1, "mcp__punchlist__complete_todo"), [""; 0]);
     assert_eq!(turns(&desk, 9, "Bash"), [""; 0]);
     assert_eq!(turns(&desk, 1, "mcp__punchlist__list_todo").len(), 1);
     assert_eq!(given(&desk, "s1", Kind::Nag), 2);
-    // Turns of sub-agents are not the agent's.
+    // Turns of sub-agents do not count as the agent's.
     let sub = json!({"agent_id": "x", "tool_calls": [{"tool_name": "Bash"}]});
     assert!((0..30).all(|_| desk.event("PostToolBatch", sub.clone()).is_none()));
 }
@@ -142,7 +142,7 @@ fn a_nag_says_what_others_changed_and_not_what_the_agent_did_itself() {
     assert!(said[0].contains("Changed by others since: 3."), "{said:?}");
 }
 
-/// How many of a kind were acted on, and how many ignored.
+/// How many reminders of a kind were acted on, and how many were ignored.
 fn came_of(desk: &Desk, session: &str, kind: Kind) -> (u64, u64) {
     let tally = desk.session(session).memory.watch.ledger.kinds[&kind];
     (tally.acted, tally.ignored)
@@ -199,7 +199,7 @@ fn ones_own_task_is_no_answer_to_an_offer() {
     assert_eq!(came_of(&desk, "s2", Kind::Offer), (0, 0));
     desk.of("s2", "Stop", json!({"permission_mode": "plan"}));
     assert_eq!(came_of(&desk, "s2", Kind::Offer), (0, 1));
-    // Where there is no list at all, a turn ends as well.
+    // A turn also ends if there is no list at all.
     let offered = desk.starts("s3", "startup");
     assert!(offered.is_some());
     desk.of("s3", "UserPromptSubmit", json!({"prompt": "go on"}));

@@ -1,4 +1,4 @@
-//! Codex CLI: its lists, its stops, its sub-agents, and what it cannot be told.
+//! Codex CLI: its lists, its stops, its sub-agents, and its limits.
 
 use punchlist_formats::hook::Agent;
 use punchlist_model::End;
@@ -57,7 +57,7 @@ fn a_recorded_run_gives_its_list_and_one_refusal() {
             "Stop: Not finished: 2 of 3 items are open.",
         ]
     );
-    // The same tool called by code that the model wrote, in another session.
+    // Code that the model wrote calls the same tool, in another session.
     desk.hook(&events[6]);
     let session = events[6]["session_id"].as_str().unwrap();
     let list = lines(&desk.plan_of(session, "").unwrap());
@@ -71,7 +71,7 @@ fn a_stop_is_refused_in_the_words_of_update_plan_and_only_so_often() {
     desk.plans(None, &["completed Read", "in_progress Write", "pending Test"]);
     let refusal = desk.stop("Done.").unwrap();
     insta::assert_snapshot!(refusal);
-    // Codex itself obeys without end, so that the bound is ours.
+    // Codex itself sets no limit on refusals, so ours counts.
     let more = (0..30).take_while(|_| desk.stop("Done.").is_some()).count();
     assert_eq!(more, 2);
     assert_eq!(desk.plan().end, End::Stopped);
@@ -107,7 +107,7 @@ fn a_list_that_was_refused_or_never_answered_changes_nothing() {
         );
     }
     desk.check(&["[ ] 1 Write"]);
-    // In code mode the call gives an empty object.
+    // In code mode the call returns an empty object.
     let fields = json!({"tool_name": "update_plan", "tool_input": call, "tool_response": {}});
     assert!(desk.event("PostToolUse", fields).is_some(), "what is dropped while open is told");
     assert_eq!(lines(&desk.plan()).last().unwrap(), "[ ] 2 Other");

@@ -1,5 +1,5 @@
-//! Any bytes, and valid events bent in any way: an answer that the agent understands or none, and
-//! never a refusal by accident.
+//! Arbitrary bytes and mutated events: the answer is one that the agent understands or none, and
+//! never an unjustified refusal.
 
 use proptest::prelude::*;
 use punchlist_formats::hook::Agent;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Desk;
 
-/// Keys that an answer may have, per event.
+/// Checks that an answer has only keys that the agent understands.
 fn check(answer: Option<&Value>, may_refuse: bool) -> Result<(), TestCaseError> {
     let Some(answer) = answer else { return Ok(()) };
     let keys: Vec<&String> = answer.as_object().unwrap().keys().collect();
@@ -82,7 +82,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Puts a value at the n-th place of an event, counted through all levels.
+/// Replaces the n-th value of an event, counted through all levels.
 fn bend(event: &mut Value, at: &mut usize, value: &Value) {
     if *at == 0 {
         *event = value.clone();
@@ -120,7 +120,7 @@ proptest! {
         let events = events(agent);
         for (index, at, value) in bends {
             let mut event = index.get(&events).clone();
-            // Under one session, so that events meet a list.
+            // All events belong to one session, so that they meet a list.
             event["session_id"] = json!("s1");
             event["cwd"] = json!("/project");
             bend(&mut event, &mut at.clone(), &value);
@@ -165,7 +165,7 @@ proptest! {
 }
 
 impl Desk {
-    /// Whether any list of the session has something open, or lacks evidence.
+    /// Whether any list of the session has open items or lacks evidence.
     fn has_open(&self, session: &str) -> bool {
         use punchlist_model::session::{SessionKey, SessionStore};
         use punchlist_model::store::{Filter, PlanStore};

@@ -1,4 +1,4 @@
-//! May a turn end? As the agent asks, and as it is told.
+//! Whether a turn may end: the agent's events and the answers.
 
 use punchlist_model::guard::Gate;
 use punchlist_model::session::{Kept, SessionStore};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{Desk, lines, settle};
 
-/// Two open tasks and one that is done.
+/// A session with two open tasks and a completed one.
 fn busy() -> Desk {
     let desk = Desk::new();
     desk.prompt();
@@ -38,7 +38,7 @@ fn once_everything_is_settled_the_turn_may_end() {
     assert_eq!(desk.plan().end, End::Drained);
 }
 
-/// Stops until it is let go, at most 30 times, with something done before each.
+/// Stops until the turn is let go, at most 30 times, and calls `between` before each stop.
 fn refusals(desk: &Desk, mut between: impl FnMut(usize)) -> usize {
     (0..30)
         .take_while(|n| {
@@ -56,7 +56,7 @@ fn an_agent_that_resolves_nothing_is_let_go_and_the_plan_says_so() {
     assert_eq!(plan.end, End::Stopped);
     let parked = |n: u32| plan.get(Number(n)).unwrap().marks.contains(&Mark::Parked);
     assert_eq!([1, 2, 3].map(parked), [false, true, true]);
-    // What is parked holds no further stop, also after the next prompt, until somebody changes it.
+    // Parked items hold no further stop, even after the next prompt, until somebody changes them.
     desk.prompt();
     assert_eq!(desk.stop("Done."), None);
     desk.update("3", json!({"description": "more"}));
@@ -98,7 +98,8 @@ fn the_count_begins_anew_with_each_prompt_and_not_with_what_the_agent_says() {
     assert_eq!(refusals(&desk, |_| {}), 3);
 }
 
-/// What we parked ourselves is no progress of the agent's: each wake-up would else bring three more.
+/// Items that the governor parked are no progress of the agent. Otherwise each wake-up would allow
+/// three more refusals.
 #[test]
 fn an_agent_that_is_woken_and_adds_items_is_not_held_anew_within_a_prompt() {
     let desk = Desk::new();
@@ -128,7 +129,7 @@ fn interactive_sessions_are_refused_once() {
         let mut desk = busy();
         desk.interactive = interactive;
         if interactive.is_none() {
-            // What was known before stays known: a session of its own.
+            // A session keeps what was known before, so this needs a new one.
             desk = Desk { interactive: None, ..Desk::new() };
             desk.create("1", "A");
         }
@@ -171,7 +172,7 @@ fn plan_mode_questions_and_background_agents_pass() {
         (json!({"last_assistant_message": "Is it safe? (yes/no) It is: done."}), false),
         (task("subagent", "running"), true),
         (task("subagent", "completed"), false),
-        // A development server runs for ever and would switch the gate off.
+        // A development server runs for ever and would otherwise switch the gate off.
         (task("shell", "running"), false),
         (json!({"background_tasks": []}), false),
         (json!({"background_tasks": "none"}), false),
@@ -187,10 +188,10 @@ fn where_nobody_sits_a_question_is_an_answer_like_any_other() {
     let asks = "Would you like me to commit?";
     let refused = desk.stop(asks).unwrap();
     insta::assert_snapshot!("a_question_that_nobody_hears", refused);
-    // As often as any other answer, and then it is let go.
+    // The stop is refused as often as any other and then let go.
     assert_eq!((0..30).take_while(|_| desk.stop(asks).is_some()).count(), 2);
     assert_eq!(desk.plan().end, End::Stopped);
-    // Where it is not known whether somebody sits there, somebody may.
+    // If it is not known whether the session is interactive, it counts as interactive.
     let unknown = Desk { interactive: None, ..Desk::new() };
     unknown.create("1", "Design");
     assert_eq!(unknown.stop(asks), None);
@@ -228,7 +229,7 @@ fn a_tool_that_asks_the_user_asks_until_the_agent_does_something_else() {
     calls("AskUserQuestion");
     desk.prompt();
     assert!(desk.stop("Done.").is_some());
-    // Where nobody sits, nobody was asked.
+    // In an unattended session the question does not count.
     let alone = busy();
     let calls = json!([{"tool_name": "AskUserQuestion", "tool_input": {}, "tool_response": "x"}]);
     alone.event("PostToolBatch", json!({"tool_calls": calls}));
@@ -246,7 +247,7 @@ fn a_refusal_names_our_tools_where_they_wrote_the_list() {
     assert!(!reason.contains("TaskUpdate"), "{reason}");
 }
 
-/// As after a change of model in newer versions, or a resume by one.
+/// This happens after a change of the model, or if a newer version resumes the session.
 #[test]
 fn a_refusal_names_our_tools_once_the_agent_has_lost_its_own() {
     let desk = busy();
@@ -265,7 +266,8 @@ fn a_refusal_names_our_tools_once_the_agent_has_lost_its_own() {
         let refused = desk.stop("Done.").unwrap();
         if refused.contains("mcp__punchlist__complete_todo") { "ours" } else { "own" }
     };
-    // Neither a tool of another kind, nor what a sub-agent lacks, nor a text that only says so.
+    // None of these count: a missing tool of another family, a sub-agent's missing tool, a text
+    // that only looks like the error.
     call(None, "TodoWrite", &none("TodoWrite"));
     call(Some("sub1"), "TaskUpdate", &none("TaskUpdate"));
     call(None, "Bash", &none("TaskUpdate"));
@@ -303,14 +305,15 @@ fn a_sub_agent_answers_for_its_own_items_only() {
     assert!(reason.contains("4. Its own") && !reason.contains("Build"), "{reason}");
     desk.update_by(Some("sub1"), "4", json!({"status": "completed"}));
     assert_eq!(desk.event("SubagentStop", sub.clone()), None);
-    // One that it took over counts as its own.
+    // An item that the sub-agent claimed counts as its own.
     desk.update_by(Some("sub1"), "3", json!({"status": "in_progress"}));
     for _ in 0..3 {
         assert!(desk.event("SubagentStop", sub.clone()).is_some());
     }
     assert_eq!(desk.event("SubagentStop", sub.clone()), None, "let go");
     assert_eq!(desk.event("SubagentStop", sub), None, "for good");
-    // Neither its claim nor its giving up excuses anybody: the agent answers for what it left behind.
+    // Neither the sub-agent's claim nor its end excuses the items: the agent answers for what the
+    // sub-agent left open.
     assert_eq!((desk.plan().end, desk.plan().get(Number(3)).unwrap().marks.len()), (End::Open, 0));
     assert!(desk.stop("Done.").unwrap().contains("3. Test"));
     assert_eq!(desk.event("SubagentStop", json!({"last_assistant_message": "x"})), None);
@@ -327,7 +330,7 @@ fn a_sub_agent_with_a_list_of_its_own_answers_for_that() {
     desk.todos(Some("sub1"), &["completed One"]);
     assert_eq!(stop("sub1"), None);
     assert_eq!(stop("sub2"), None);
-    // Nobody else answers for such a list, so what it gives up is parked there.
+    // Nobody else answers for such a list, so its open items are parked.
     desk.todos(Some("sub1"), &["completed One", "pending Two"]);
     assert_eq!((0..9).filter(|_| stop("sub1").is_some()).count(), 3);
     let own = desk.plan_of("s1", "sub1").unwrap();
@@ -338,7 +341,7 @@ fn a_sub_agent_with_a_list_of_its_own_answers_for_that() {
     assert!(desk.stop("Done.").unwrap().contains("Main"));
 }
 
-/// A sub-agent with our tools alone, as newer versions have them: what it did stands in the batch.
+/// A sub-agent that has only our tools, as in newer versions: the batch event names its items.
 #[test]
 fn a_sub_agent_answers_for_what_it_made_or_began_with_our_tools() {
     let desk = busy();
@@ -392,7 +395,7 @@ fn missing_evidence_holds_the_turn_and_the_completion_and_names_the_verb() {
     assert!(answer["reason"].as_str().unwrap().contains("`punchlist verify 3`"), "{answer}");
     assert_eq!(desk.event("TaskCompleted", json!({"task_id": "2"})), None);
     assert_eq!(desk.event("TaskCompleted", json!({"task_id": "99"})), None);
-    // It was completed all the same, by a hook that we did not see: the stop is held.
+    // The item was completed without a hook call before it, so the stop is refused.
     desk.update("2", json!({"status": "completed"}));
     desk.update("3", json!({"status": "completed"}));
     let reason = desk.stop("Done.").unwrap();
@@ -401,7 +404,7 @@ fn missing_evidence_holds_the_turn_and_the_completion_and_names_the_verb() {
     assert_eq!(off.event("TaskCompleted", task), None);
 }
 
-/// A person demands checks and has given only one item one.
+/// A person demands checks, but only one item has a check.
 #[test]
 fn items_without_a_check_are_not_named_to_the_verb_that_runs_checks() {
     let desk = busy();
@@ -418,7 +421,7 @@ fn items_without_a_check_are_not_named_to_the_verb_that_runs_checks() {
     insta::assert_snapshot!(format!("{completing}\n\n{}", desk.stop("Done.").unwrap()));
 }
 
-/// Items on our own tools' list, which refuse a completion that lacks evidence.
+/// A list that is written with our tools, which refuse a completion without evidence.
 fn ours(demand: Level) -> Desk {
     let desk = busy();
     let mut session = desk.session("s1");
@@ -440,7 +443,8 @@ fn open_items_that_our_tools_would_not_complete_name_the_verb_that_checks_them()
     insta::assert_snapshot!(ours(Level::Checked).stop("Done.").unwrap());
 }
 
-/// It can do the work, ask, and say that the item waits; then nothing holds it.
+/// The agent can do the work, ask, and record that the item waits. After that nothing holds the
+/// turn.
 #[test]
 fn what_only_a_person_can_settle_is_said_to_be_that_and_holds_no_longer_than_it_takes_to_say_so() {
     let desk = ours(Level::Approved);
@@ -452,7 +456,7 @@ fn what_only_a_person_can_settle_is_said_to_be_that_and_holds_no_longer_than_it_
     assert_eq!(desk.stop("Done."), None);
 }
 
-/// A person sets a goal above the list.
+/// A person sets a goal for the plan.
 fn aim(desk: &Desk, acceptance: &[u32], minutes: Option<u32>) {
     let goal = Goal {
         statement: "1.2 is on the server".to_owned(),
@@ -478,7 +482,7 @@ fn a_settled_list_is_held_against_its_goal_once() {
     insta::assert_snapshot!("a_goal_that_nobody_said_is_met", desk.stop("Done.").unwrap());
     assert_eq!(desk.stop("It is met."), None);
     assert_eq!(desk.plan().end, End::Drained);
-    // Nor after the next prompt, as long as nothing has changed.
+    // The same after the next prompt, as long as nothing has changed.
     desk.prompt();
     assert_eq!(desk.stop("Done."), None);
     desk.create("4", "One more thing");
@@ -487,7 +491,7 @@ fn a_settled_list_is_held_against_its_goal_once() {
     assert_eq!(desk.stop("Done."), None);
 }
 
-/// `punchlist goal --met` refuses an agent where the plan demands more than its word.
+/// `punchlist goal --met` refuses an agent if the plan demands more than a report.
 #[test]
 fn where_a_person_must_say_that_the_goal_is_met_the_agent_is_not_sent_to_do_it() {
     let desk = busy();

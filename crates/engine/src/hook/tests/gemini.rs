@@ -1,4 +1,4 @@
-//! Gemini CLI: both of its lists, its stops, and the prompts that are none of the user's.
+//! Gemini CLI: both of its lists, its stops, and prompts that do not come from the user.
 
 use punchlist_formats::hook::Agent;
 use punchlist_model::{End, Number};
@@ -30,7 +30,7 @@ impl Desk {
         self.tool("write_todos", json!({"todos": todos}), result)
     }
 
-    /// A tool of the tracker that answers with a text.
+    /// Calls a tool of the tracker that answers with a text.
     fn tracks(&self, tool: &str, call: Value, said: &str) {
         let result = json!({"llmContent": said, "returnDisplay": {"todos": []}});
         assert_eq!(self.tool(&format!("tracker_{tool}"), call, result), None);
@@ -63,7 +63,7 @@ fn a_recorded_run_gives_its_list() {
     let session = events[0]["session_id"].as_str().unwrap();
     let list = lines(&desk.plan_of(session, "").unwrap());
     assert_eq!(list, ["[x] 1 one", "[x] 2 two"]);
-    // Other hooks refused, too, and those prompts are not known as such.
+    // Other hooks refused too, and prompts from those refusals are not recognised.
     assert_eq!(refused, 3);
 }
 
@@ -76,7 +76,7 @@ fn a_stop_is_refused_in_the_words_of_write_todos_and_its_own_prompt_counts_nothi
     insta::assert_snapshot!(first);
     let mut refusals = 1;
     let mut said = first;
-    // The agent gives the refusal to the model as if the user had said it.
+    // The agent passes the refusal to the model as if it were a prompt of the user.
     for _ in 0..30 {
         assert_eq!(desk.before(&said), None);
         let Some(next) = desk.ends("I stop here.\nI stop here.") else { break };
@@ -84,7 +84,7 @@ fn a_stop_is_refused_in_the_words_of_write_todos_and_its_own_prompt_counts_nothi
     }
     assert_eq!(refusals, 3);
     assert_eq!(desk.plan().end, End::Stopped);
-    // What the user says does.
+    // A prompt of the user starts a new count.
     desk.writes(&["completed Read", "pending Write", "pending Test", "pending More"]);
     desk.before("Go on");
     assert!(desk.ends("Done.").is_some());
@@ -186,7 +186,7 @@ fn tasks_of_the_tracker_are_kept_with_their_parents_and_what_they_wait_for() {
     update("10e943", "closed");
     update("2dd24b", "open");
     assert_eq!(desk.plan().get(Number(3)).unwrap().waiting_on, None);
-    // A list that is shown takes up what nobody told of, and moves nothing that is known.
+    // Reading a list adds unknown tasks and does not update known ones.
     let list = "- [10e943] Code: all of it (open)\n- [ffffff] Unheard (of) (in_progress)\nnonsense";
     desk.tracks("list_tasks", json!({}), list);
     desk.check(&[
@@ -242,7 +242,7 @@ fn a_session_that_begins_or_resumes_is_told_in_its_own_words() {
     assert!(desk.starts("s1", "startup").unwrap().contains("Use mcp_punchlist_create_todo "));
     desk.writes(&["in_progress Write"]);
     assert!(desk.starts("s1", "resume").unwrap().contains("Write"));
-    // Compression is announced before every model turn, whether it comes or not.
+    // Compression is announced before every model turn, even if it does not happen.
     assert_eq!(desk.event("PreCompress", json!({"trigger": "auto"})), None);
     assert_eq!(desk.before("Go on"), None);
 }

@@ -1,4 +1,4 @@
-//! The agent's own list, mirrored: what is believed, and what is not.
+//! Mirroring the agent's own list: which events are believed and which are not.
 
 use punchlist_formats::hook::Task;
 use punchlist_model::{ItemRef, NewItem, Number, Op, Status};
@@ -65,7 +65,7 @@ fn a_creation_that_failed_leaves_nothing_and_its_id_is_used_up() {
     });
     assert_eq!(desk.event("PostToolUseFailure", failed.clone()), None);
     desk.check(&["[ ] 1 A"]);
-    // A second refusal has nothing left to take away, and other tools' failures are not ours.
+    // A second refusal finds nothing to drop, and failures of other tools are ignored.
     desk.event("PostToolUseFailure", failed);
     desk.event("PostToolUseFailure", json!({"tool_name": "Bash", "error": "Exit code 3"}));
     desk.check(&["[ ] 1 A"]);
@@ -130,7 +130,7 @@ fn what_is_deleted_is_superseded_and_never_comes_back() {
         "statusChange": {"from": "pending", "to": "deleted"},
     });
     desk.used("TaskUpdate", json!({"taskId": "1", "status": "deleted"}), result);
-    // A list that ran beside it still shows the task.
+    // A list that was read in parallel still shows the task.
     let task = json!({"id": "1", "subject": "A", "status": "pending", "blockedBy": []});
     desk.used("TaskList", json!({}), json!({"tasks": [task]}));
     desk.check(&["[ ] 2 B"]);
@@ -265,7 +265,7 @@ fn a_list_that_was_completed_and_forgotten_is_followed_by_a_new_one() {
     desk.check(&["[x] 1 Read", "[x] 2 Fix"]);
     desk.todos(None, &["in_progress Ship"]);
     desk.check(&["[>] 3 Ship"]);
-    // Nothing is deleted: what was done is still told.
+    // Nothing is deleted: the completed item is still in the plan.
     assert_eq!(desk.plan().get(Number(1)).unwrap().status, Status::Completed);
     desk.todos(None, &[]);
     desk.check(&[]);
@@ -290,7 +290,8 @@ fn a_list_is_taken_from_the_result_and_extra_keys_are_dropped() {
     let todo = json!({"content": "y", "status": "in_progress", "activeForm": "y"});
     desk.used("TodoWrite", call.clone(), json!({"oldTodos": [], "newTodos": [todo]}));
     desk.check(&["[>] 1 y"]);
-    // A tool that succeeded and told nothing did what it was called for, also from a string.
+    // A tool that succeeded without details did what it was called for, even if the list is passed
+    // as a string.
     let call = json!({"todos": call["todos"].to_string()});
     desk.used_by(None, "TodoWrite", call, json!("Todos modified"));
     desk.check(&["[ ] 2 x"]);
@@ -313,7 +314,7 @@ fn what_a_person_did_meanwhile_outlives_the_next_whole_lists() {
     desk.todos(None, &["pending Read", "pending Fix"]);
     let done = Op::Complete { item: Number(1).into(), outcome: None, with_children: false };
     desk.person(vec![done, Op::Add(Box::new(NewItem::titled("Ask legal")))]);
-    // The agent's list does not know of either, now and later.
+    // The agent's list has neither of the two changes, now or later.
     desk.todos(None, &["pending Read", "in_progress Fix"]);
     desk.todos(None, &["pending Read", "completed Fix", "pending Ship"]);
     let plan = desk.plan();

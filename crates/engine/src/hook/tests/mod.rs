@@ -1,4 +1,5 @@
-//! The engine over the store in memory: JSON in as an agent sends it, JSON out as it reads it.
+//! The engine with the in-memory store: JSON as an agent sends it goes in, JSON as the agent reads
+//! it comes out.
 
 mod absent;
 mod boundary;
@@ -19,7 +20,6 @@ use std::task::{Context, Poll, Waker};
 use punchlist_formats::hook::{Agent, Answer, Task};
 use punchlist_formats::prompt::Tag;
 use punchlist_model::guard::Gate;
-use punchlist_model::needs::Needs;
 use punchlist_model::remind::Policy;
 use punchlist_model::session::{Session, SessionKey, SessionStore};
 use punchlist_model::store::memory::Memory;
@@ -29,7 +29,7 @@ use serde_json::{Value, json};
 
 use super::{AgentFacts, Given, Moment, PlanFacts, Settings, answer};
 
-/// The value of a future that is ready at once, as those of the engine are with such a store.
+/// The value of a future that is ready at once, as the engine's futures are with this store.
 fn settle<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -53,7 +53,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// Nobody sits before Claude Code.
+    /// An unattended session of Claude Code.
     fn new() -> Self {
         Self::with(Agent::Claude)
     }
@@ -84,7 +84,7 @@ impl Desk {
         IdSource::new(self.now(), random)
     }
 
-    /// One hook, a second after the one before.
+    /// Runs one hook, a second after the previous one.
     fn hook(&self, event: &Value) -> Option<Value> {
         self.bytes(event.to_string().as_bytes())
     }
@@ -125,7 +125,7 @@ impl Desk {
         Some(serde_json::from_str(&text).unwrap())
     }
 
-    /// The same with the event's own fields beside the common ones.
+    /// Runs a hook with the event's own fields and the common ones.
     fn event(&self, name: &str, fields: Value) -> Option<Value> {
         self.of("s1", name, fields)
     }
@@ -143,7 +143,7 @@ impl Desk {
         assert_eq!(self.used_by(None, tool, call, result), None);
     }
 
-    /// What the model is told beside the tool's own answer.
+    /// The text that the model gets besides the tool's own result.
     fn used_by(
         &self,
         agent: Option<&str>,
@@ -222,14 +222,14 @@ impl Desk {
     fn plan_of(&self, session: &str, sub_agent: &str) -> Option<Plan> {
         let key = self.session(session).key.attachment("/project", sub_agent);
         let attachment = settle(self.store.attachment(key)).unwrap()?;
-        Some(settle(self.store.read(attachment.plan, Needs::whole())).unwrap())
+        Some(settle(self.store.whole(attachment.plan)).unwrap())
     }
 
     fn plan(&self) -> Plan {
         self.plan_of("s1", "").expect("the session has a plan")
     }
 
-    /// Somebody at a keyboard changes the session's plan.
+    /// A person changes the session's plan.
     fn person(&self, ops: Vec<Op>) {
         self.clock.set(self.clock.get() + 1);
         let ctx = Ctx {
@@ -253,7 +253,7 @@ impl Desk {
     }
 }
 
-/// A plan, an item a line: sign, number, title, what it depends on, its marks.
+/// A plan as text, one line per item: sign, number, title, dependencies, marks.
 fn lines(plan: &Plan) -> Vec<String> {
     let line = |item: &punchlist_model::Item| {
         let sign = match item.status {

@@ -1,4 +1,4 @@
-//! That a session was seen: written down once, along with what its event comes to.
+//! Storing that a session was seen: once, in the same write as the event's result.
 
 use punchlist_model::Process;
 use punchlist_model::guard::Turn;
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::Desk;
 
-/// A desk whose session has two tasks, and was last seen some time ago.
+/// A desk whose session has two tasks and was last seen some time ago.
 fn desk() -> Desk {
     let desk = Desk::new();
     desk.create("1", "A");
@@ -63,8 +63,8 @@ fn a_session_that_begins_is_written_before_others_are_looked_at() {
         desk.of(session, "PostToolUse", fields);
     };
     create("s1");
-    // The process goes over to another session, and back. The other has not said that it is over, which
-    // is known by what is stored of the first.
+    // The process switches to another session and back. The other session never reported its end;
+    // that it is over follows from the stored record of the first.
     create("s2");
     let said = desk.starts("s1", "resume").unwrap();
     assert!(said.contains("still open from an earlier session"), "{said}");

@@ -1,11 +1,11 @@
-//! What the real program sent, played back: the list that comes of it, and what is answered.
+//! Plays recordings of real agents, and checks the resulting list and the answers.
 
 use punchlist_formats::hook::{What, claude};
 use serde_json::Value;
 
 use super::{Desk, lines};
 
-/// Plays a recording. The answers with the event that they are to, and the session's list at the end.
+/// Plays a recording. Returns the answers with their events, and the session's list at the end.
 fn play(text: &str) -> (Vec<String>, Vec<String>) {
     let desk = Desk::new();
     let events: Vec<Value> = serde_json::from_str(text).unwrap();
@@ -75,7 +75,8 @@ fn every_event_of_the_recordings_is_understood() {
             let name = event["hook_event_name"].as_str().unwrap();
             let tool = event["tool_name"].as_str().unwrap_or_default();
             let read = claude::read(event.to_string().as_bytes(), None);
-            // Failed updates and other tools tell nothing; all else does, under its own name.
+            // Failed updates and other tools give no event; everything else does, under its own
+            // name.
             match read {
                 Some(event) => assert_eq!(claude::name(&event.what), name),
                 None => assert!(name == "PostToolUse" && tool != "TaskCreate", "{event}"),

@@ -1,8 +1,8 @@
-//! Rules are added to the user's file, and nothing else in it changes.
+//! Adds rules to the user's file. Nothing else in the file changes.
 //!
-//! They go to the end, each as a table of its own. The new text is believed only if it holds all the
-//! rules that were there and these, and all else that it said before. Writers queue at a lock on the
-//! directory, so that of two rules at once none is lost.
+//! Each rule is appended as its own table. The new text is only written if it parses to all
+//! previous rules plus the new ones, and everything else is unchanged. Writers take a lock on the
+//! directory, so that no rule is lost if two are added at the same time.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};
@@ -14,53 +14,53 @@ use punchlist_sched::policy::Rule;
 
 use super::{Bad, read};
 
-/// The largest file that is read.
+/// Maximum size of a file that is read, in bytes.
 const MOST: u64 = 1024 * 1024;
 
-/// Why a rule was not kept.
+/// Why a rule was not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum Unkept {
     /// The file cannot be read or written.
     #[error("cannot write {}: {why}", path.display())]
     Unwritable {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The system's error.
         why: io::Error,
     },
-    /// It is not a plain file, or too large, or nobody may write it.
+    /// The file is not a regular file, is too large, or is read-only.
     #[error("{} is {what}", path.display())]
     Odd {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What it is.
+        /// What is wrong with it.
         what: &'static str,
     },
-    /// What is in it cannot be understood.
+    /// The file contains an error.
     #[error("{}: {bad}", path.display())]
     Bad {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The error.
         bad: Bad,
     },
-    /// A table at its end would not be the rule.
+    /// A table at the end of the file would not be read as the rule.
     #[error("{} cannot take a table at its end; add this by hand:\n\n{}", path.display(), tables(rules))]
     Unfit {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// The rules.
         rules: Vec<Rule>,
     },
 }
 
-/// Rules as they stand in a file.
+/// Rules as TOML.
 fn tables(rules: &[Rule]) -> String {
     rules.iter().map(Rule::to_toml).collect::<Vec<String>>().join("\n")
 }
 
-/// Adds rules to the user's file, which is made if there is none: all of them or none. Gives whether any
-/// was new.
+/// Adds rules to the user's file, all or none. The file is created if it does not exist. Returns
+/// whether any rule was new.
 pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     let unwritable = |why| Unkept::Unwritable { path: path.to_owned(), why };
     let odd = |what| Unkept::Odd { path: path.to_owned(), what };
@@ -69,7 +69,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(unwritable)?;
     let lock = File::open(directory).map_err(unwritable)?;
     lock.lock().map_err(unwritable)?;
-    // A link stays: what it leads to is replaced.
+    // A symbolic link stays; the file that it points to is replaced.
     let (real, meta) = match fs::canonicalize(path) {
         Ok(real) => {
             let meta = fs::metadata(&real).map_err(unwritable)?;
@@ -77,7 +77,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
         }
         Err(why) if why.kind() == ErrorKind::NotFound => {
             if fs::symlink_metadata(path).is_ok() {
-                return Err(odd("a link that leads nowhere"));
+                return Err(odd("a broken symbolic link"));
             }
             (path.to_owned(), None)
         }
@@ -86,8 +86,8 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     let old = match &meta {
         None => String::new(),
         Some(meta) if !meta.is_file() => return Err(odd("not a plain file")),
-        Some(meta) if meta.len() > MOST => return Err(odd("larger than any configuration is")),
-        // Renaming would get round it, which is not what whoever took the right away meant.
+        Some(meta) if meta.len() > MOST => return Err(odd("too large for a configuration")),
+        // A rename would bypass the missing write permission, which is not what the user wants.
         Some(meta) if meta.mode() & 0o200 == 0 => return Err(odd("read-only")),
         Some(_) => fs::read_to_string(&real).map_err(unwritable)?,
     };
@@ -100,7 +100,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     if !is_only_that(&old, &new, had, &rules) {
         return Err(Unkept::Unfit { path: path.to_owned(), rules });
     }
-    // Others do not know our lock; what they wrote meanwhile is not overwritten.
+    // Other programs do not take our lock, so check that they did not write meanwhile.
     if meta.is_some() && fs::read_to_string(&real).ok().as_ref() != Some(&old) {
         return Err(unwritable(io::Error::other("somebody else wrote it at the same time")));
     }
@@ -109,7 +109,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     Ok(true)
 }
 
-/// The text with rules at its end, after an empty line, in the file's own line ends.
+/// The text with the rules appended after an empty line, with the file's own line endings.
 fn added(old: &str, rules: &[Rule]) -> String {
     let end = if old.contains("\r\n") { "\r\n" } else { "\n" };
     let gap = match old {
@@ -120,7 +120,7 @@ fn added(old: &str, rules: &[Rule]) -> String {
     format!("{old}{gap}{}", tables(rules).replace('\n', end))
 }
 
-/// Whether a text says what it said before, and the rules that were added.
+/// Whether a text contains what it contained before, plus the added rules.
 fn is_only_that(old: &str, new: &str, mut rules: Vec<Rule>, added: &[Rule]) -> bool {
     rules.extend_from_slice(added);
     let rest = |text: &str| {

@@ -1,4 +1,4 @@
-//! What rules in files mean, how they go wrong, and that adding one changes nothing else.
+//! Parsing rules from files, errors in them, and that adding a rule changes nothing else.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -135,7 +135,7 @@ fn a_rule_that_can_never_match_is_an_error_with_the_nearest_name() {
     ] {
         read(&format!("[[policy]]\ndecision = 'allow'\n{rule}")).unwrap();
     }
-    // What cannot be allowed can be forbidden.
+    // What cannot be allowed can still be denied.
     read("[[policy]]\ndecision = 'deny'\ncommand = 'sudo'").unwrap();
 }
 
@@ -269,7 +269,7 @@ fn a_file_that_cannot_take_the_rule_is_left_alone_and_the_rule_is_shown() {
     fs::remove_file(&path).unwrap();
     symlink("nowhere", &path).unwrap();
     let why = remember(&path, &[allow(&["ls"])]).unwrap_err().to_string();
-    assert!(why.ends_with("is a link that leads nowhere"), "{why}");
+    assert!(why.ends_with("is a broken symbolic link"), "{why}");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert!(
@@ -291,7 +291,7 @@ fn of_many_rules_at_once_none_is_lost() {
 }
 
 proptest! {
-    /// Whatever words an agent chose, the rule is read back as what was meant.
+    /// Whatever words an agent uses, the rule is read back as it was written.
     #[test]
     fn a_rule_is_read_back_as_it_was_written(
         words in prop::collection::vec(any::<String>(), 1..4),
@@ -310,7 +310,7 @@ proptest! {
         prop_assert_eq!(read(&inline).unwrap(), [rule]);
     }
 
-    /// Any text is read or refused.
+    /// Any text is either read or refused.
     #[test]
     fn any_text_is_read_or_refused(text in any::<String>(), tail in any::<String>()) {
         read(&text).ok();

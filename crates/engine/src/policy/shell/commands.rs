@@ -1,11 +1,10 @@
-//! Which commands a command line consists of, so that policy can look at each.
+//! Splits a command line into its commands, so that policy can decide about each.
 //!
-//! A grammar of the shell takes the line apart, once as POSIX has it and once with what `bash` adds;
-//! only if both come to the same commands is the answer believed. Every command must begin with a word
-//! that stands there, in a form that no shell reads in another way. Whatever cannot be told is
-//! [`Commands::Opaque`]: a here-document, a backtick, arithmetic, an assignment, a function, a text that
-//! is run. It costs a question; the opposite would cost a command that nobody allowed. Nothing is run
-//! here, and nothing is looked up.
+//! A shell grammar parses the line twice, as POSIX and as `bash`. The result only counts if both
+//! give the same commands. Every command must begin with a literal word that all shells read in the
+//! same way. Everything else is [`Commands::Opaque`]: here-documents, backticks, arithmetic,
+//! assignments, functions, texts that are run as code. An opaque line costs a question; a wrong
+//! result could run a command that nobody allowed. Nothing is run or looked up here.
 
 #[cfg(test)]
 mod tests;
@@ -19,22 +18,22 @@ use punchlist_sched::policy::{Commands, Words};
 use super::program;
 use super::word::{self, Word};
 
-/// The longest command line that is taken apart.
+/// Maximum length of a command line that is parsed, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// How many brackets and backticks it may contain, quoted or not: the grammar calls itself for each.
+/// Maximum number of brackets and backticks, quoted or not. The grammar recurses for each.
 const MOST_BRACKETS: usize = 100;
 
-/// How many words and operators it may have. The grammar tries one thing after the other.
+/// Maximum number of words and operators. The grammar backtracks.
 const MOST_TOKENS: usize = 2_000;
 
-/// How many parentheses, braces and blocks it may open in all: each may double the grammar's work.
+/// Maximum number of parentheses, braces and blocks. Each may double the grammar's work.
 const MOST_OPEN: usize = 16;
 
-/// How deep command lines may be within each other.
+/// Maximum nesting of command lines.
 const DEEPEST: u32 = 4;
 
-/// The operators that every shell knows, here-documents and reading-and-writing left out.
+/// The operators that every shell knows, except here-documents and `<>`.
 const OPERATORS: &[&str] =
     &["\n", ";", "&", "|", "&&", "||", "(", ")", ";;", "<", ">", ">>", ">|", "<&", ">&"];
 
@@ -46,19 +45,20 @@ pub fn commands(line: &str) -> Commands {
     if !is_bounded(line) || !line.chars().all(is_harmless) {
         return Commands::Opaque;
     }
-    // A foreign grammar meets hostile text: should it fail, nothing is known of the line.
-    let told = catch_unwind(AssertUnwindSafe(|| {
-        let posix = Taker::take(line, Dialect::Posix)?;
-        let bash = Taker::take(line, Dialect::Bash)?;
+    // The text may be hostile and the grammar is third-party code: if it panics, the line is
+    // opaque.
+    let parsed = catch_unwind(AssertUnwindSafe(|| {
+        let posix = Collector::collect(line, Dialect::Posix)?;
+        let bash = Collector::collect(line, Dialect::Bash)?;
         (posix == bash).then_some(posix)
     }));
-    match told {
+    match parsed {
         Ok(Some(all)) => Commands::All(all),
         Ok(None) | Err(_) => Commands::Opaque,
     }
 }
 
-/// Whether a line is small enough for the grammar, which would otherwise take for ever.
+/// Whether a line is small enough for the grammar, which might otherwise not terminate.
 pub(super) fn is_bounded(line: &str) -> bool {
     let brackets = line.bytes().filter(|it| b"({`".contains(it)).count();
     line.len() <= LONGEST
@@ -67,8 +67,8 @@ pub(super) fn is_bounded(line: &str) -> bool {
         && !may_force_a_redirection(line)
 }
 
-/// The same of a line that runs in a directory below the one that rules are written for: what is relative
-/// to it is named from there. What leads out of it cannot be told.
+/// The commands of a line that runs in a directory below the root: relative paths are rewritten
+/// relative to the root. If one leads out of the root, the line is opaque.
 pub(super) fn below(commands: Commands, directory: &str) -> Commands {
     let Commands::All(all) = commands else { return commands };
     let moved = all.into_iter().map(|mut words| {
@@ -83,7 +83,7 @@ pub(super) fn below(commands: Commands, directory: &str) -> Commands {
     moved.collect::<Option<Vec<Words>>>().map_or(Commands::Opaque, Commands::All)
 }
 
-/// A path from the root, `./` before it so that it is one; `None` if it leads out.
+/// A path relative to the root, with `./` in front; `None` if it leads out of the root.
 fn joined(directory: &str, path: &str) -> Option<String> {
     let mut steps: Vec<&str> = Vec::new();
     for step in directory.split('/').chain(path.split('/')) {
@@ -96,21 +96,22 @@ fn joined(directory: &str, path: &str) -> Option<String> {
     Some(format!("./{}", steps.join("/")))
 }
 
-/// Whether it has `>!` in it, quoted or not: zsh writes to the file that follows, other shells to one whose
-/// name begins with the sign.
+/// Whether the line contains `>!`, quoted or not. zsh writes to the file that follows; other shells
+/// write to a file whose name begins with `!`.
 fn may_force_a_redirection(line: &str) -> bool {
     let line = line.replace("\\\n", "");
     line.contains(">!") || line.contains(">&!")
 }
 
-/// Whether it has anything in it that a here-document begins with, quoted or not. No such line is understood
-/// anyway, and the grammar may never come to the end of one: it took all memory for twenty characters.
+/// Whether the line contains the start of a here-document, quoted or not. Such lines are opaque
+/// anyway, and the grammar may not terminate: twenty characters once used up all memory.
 fn may_begin_a_here_document(line: &str) -> bool {
-    // A line that goes on is joined before anything else is looked at.
+    // Continued lines are joined first.
     line.replace("\\\n", "").contains("<<")
 }
 
-/// Whether a character is neither a control nor one that hides, turns or imitates.
+/// Whether a character is neither a control character nor one that is invisible, changes the text
+/// direction or looks like another.
 fn is_harmless(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
@@ -139,23 +140,23 @@ impl Dialect {
     }
 }
 
-/// Collects the commands of one line. Every step gives `None` where nobody can tell.
-struct Taker {
+/// Collects the commands of one line. Every step returns `None` if the line is opaque.
+struct Collector {
     dialect: Dialect,
     found: Vec<Words>,
-    /// Directories are changed, so relative paths may be anything.
+    /// Whether the line changes the directory, so that relative paths are unknown.
     moved: bool,
     depth: u32,
 }
 
-impl Taker {
-    fn take(line: &str, dialect: Dialect) -> Option<Vec<Words>> {
-        let mut taker = Self { dialect, found: Vec::new(), moved: false, depth: 0 };
-        taker.line(line)?;
-        if taker.moved && taker.found.iter().any(is_relative) {
+impl Collector {
+    fn collect(line: &str, dialect: Dialect) -> Option<Vec<Words>> {
+        let mut collector = Self { dialect, found: Vec::new(), moved: false, depth: 0 };
+        collector.line(line)?;
+        if collector.moved && collector.found.iter().any(is_relative) {
             return None;
         }
-        Some(taker.found)
+        Some(collector.found)
     }
 
     fn line(&mut self, line: &str) -> Option<()> {
@@ -187,7 +188,7 @@ impl Taker {
         if pipeline.seq.is_empty() {
             return None;
         }
-        // Where it is not a word of the shell's, it is a program that is handed a command.
+        // In shells without this keyword, `time` is a program that runs a command.
         if pipeline.timed.is_some() {
             self.add(Words { known: vec!["time".to_owned()], more: true });
         }
@@ -201,7 +202,7 @@ impl Taker {
                 self.compound(it)?;
                 redirects.iter().flat_map(|it| &it.0).try_for_each(|it| self.redirect(it))
             }
-            // A function can be called like any program.
+            // A function can have the name of any program.
             ast::Command::Function(_) | ast::Command::ExtendedTest(..) => None,
         }
     }
@@ -211,7 +212,7 @@ impl Taker {
             ast::CompoundCommand::BraceGroup(it) => self.list(&it.list),
             ast::CompoundCommand::Subshell(it) => self.list(&it.list),
             ast::CompoundCommand::ForClause(it) => {
-                // No program looks at a variable of one letter; others might be `PATH`.
+                // No program reads a variable of one letter; a longer name might be `PATH`.
                 let is_letter = matches!(it.variable_name.as_bytes(), [b'a'..=b'z']);
                 it.values.iter().flatten().try_for_each(|it| self.word(it).map(drop))?;
                 is_letter.then_some(())?;
@@ -249,7 +250,7 @@ impl Taker {
         for item in before {
             match item {
                 ast::CommandPrefixOrSuffixItem::IoRedirect(it) => redirects.push(it),
-                // Whatever a variable is set to may change what the command means.
+                // An assignment may change what the command does.
                 ast::CommandPrefixOrSuffixItem::AssignmentWord(..)
                 | ast::CommandPrefixOrSuffixItem::Word(_)
                 | ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => return None,
@@ -259,7 +260,7 @@ impl Taker {
         for item in after {
             match item {
                 ast::CommandPrefixOrSuffixItem::IoRedirect(it) => redirects.push(it),
-                // After a command's name it is a word like any other.
+                // After a command's name, an assignment is an ordinary word.
                 ast::CommandPrefixOrSuffixItem::Word(it)
                 | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, it) => words.push(it),
                 ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => return None,
@@ -275,15 +276,15 @@ impl Taker {
     }
 
     fn words(&mut self, words: &[&ast::Word]) -> Option<()> {
-        let mut told = Words::default();
+        let mut literal = Words::default();
         for raw in words {
             match self.word(raw)? {
-                Word::Known(text) if !told.more => told.known.push(text),
+                Word::Known(text) if !literal.more => literal.known.push(text),
                 Word::Known(_) => {}
-                Word::Unknown => told.more = true,
+                Word::Unknown => literal.more = true,
             }
         }
-        for command in program::commands(told)? {
+        for command in program::commands(literal)? {
             let name = command.known.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
             self.moved |= ["cd", "chdir", "pushd", "popd"].contains(&name);
             self.add(command);
@@ -302,7 +303,7 @@ impl Taker {
                 plain.then_some(())
             }
             (Kind::Read, Target::Filename(it)) => match self.word(it)? {
-                // Some shells make connections of names below it.
+                // Some shells open network connections for paths below `/dev`.
                 Word::Known(path) => (path == "/dev/null" || !path.contains("/dev")).then_some(()),
                 Word::Unknown => None,
             },
@@ -320,7 +321,7 @@ impl Taker {
         }
     }
 
-    /// Reads a word, and the command lines in it.
+    /// Reads a word and the command lines in it.
     fn word(&mut self, word: &ast::Word) -> Option<Word> {
         let reading = word::read(&word.value)?;
         reading.substituted.iter().try_for_each(|it| self.line(it))?;
@@ -334,7 +335,7 @@ impl Taker {
     }
 }
 
-/// Whether it is a program or a file that lies somewhere else after a change of directory.
+/// Whether this is a program or file with a relative path, which a change of directory affects.
 fn is_relative(words: &Words) -> bool {
     let relative = |it: &String| !it.starts_with('/');
     if words.is_write() {
@@ -343,7 +344,7 @@ fn is_relative(words: &Words) -> bool {
     words.known.first().is_some_and(|it| it.contains('/') && relative(it))
 }
 
-/// Whether there is little enough for the grammar to work on.
+/// Whether there are few enough tokens for the grammar.
 pub(super) fn are_few(tokens: &[Token]) -> bool {
     let opens = |token: &&Token| match token {
         Token::Operator(it, _) => it.contains('('),
@@ -352,7 +353,7 @@ pub(super) fn are_few(tokens: &[Token]) -> bool {
     tokens.len() <= MOST_TOKENS && tokens.iter().filter(opens).count() <= MOST_OPEN
 }
 
-/// Whether a line consists of what every shell knows, and little enough of it.
+/// Whether a line uses only operators that every shell knows, and few enough tokens.
 fn are_plain(tokens: &[Token]) -> bool {
     let is_known = |token: &Token| match token {
         Token::Operator(it, _) => OPERATORS.contains(&it.as_str()),
@@ -367,7 +368,7 @@ fn are_plain(tokens: &[Token]) -> bool {
     };
     let redirects =
         |token: &Token| matches!(token, Token::Operator(it, _) if it.starts_with(['<', '>']));
-    // Descriptors of several digits are read in different ways, if at all.
+    // Shells differ in how they read descriptors of several digits.
     let odd =
         tokens.windows(2).any(|it| matches!(it, [one, two] if is_number(one) && redirects(two)));
     are_few(tokens) && !odd

@@ -1,8 +1,8 @@
-//! Commands that may hide in a command line, for rules that tighten.
+//! Finds commands that may hide in a command line, for rules that ask or deny.
 //!
-//! A rule that denies `git push` means `git -C x push` and `env nice git push` too. What is found here
-//! allows nothing: it only lets a rule that asks or denies see what it is about. So the line is read
-//! generously: what cannot be told is passed over.
+//! A rule that denies `git push` also means `git -C x push` and `env nice git push`. Commands found
+//! here allow nothing; they only show a rule that asks or denies what it is about. So the line is
+//! read generously, and what is unknown is skipped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,14 +13,14 @@ use super::word::{self, Word};
 use super::wrappers::{before_the_command, behind_options, wrapper};
 use super::{commands, program};
 
-/// How deep command lines and wrappers may be within each other.
+/// Maximum nesting of command lines and wrappers.
 const DEEPEST: u32 = 12;
-/// How many commands are looked at.
+/// Maximum number of commands.
 const MOST: usize = 200;
 
 /// The commands that a line may run, besides or inside those that it names.
 pub(super) fn hidden(line: &str) -> Vec<Words> {
-    // A foreign grammar meets hostile text.
+    // The text may be hostile and the grammar is third-party code.
     let found = catch_unwind(AssertUnwindSafe(|| {
         let mut seeker = Seeker { found: Vec::new(), depth: 0 };
         seeker.line(line);
@@ -109,24 +109,24 @@ impl Seeker {
                 ast::CommandPrefixOrSuffixItem::IoRedirect(_) => {}
             }
         }
-        let mut told = Words::default();
+        let mut literal = Words::default();
         for raw in words {
             let reading = word::read(&raw.value);
             reading.iter().flat_map(|it| &it.substituted).for_each(|it| self.line(it));
             match reading.map(|it| it.word) {
-                Some(Word::Known(text)) if !told.more => told.known.push(text),
-                // Braces stand for themselves where nothing is listed in them: `xargs -I{}`.
-                Some(Word::Unknown) if !told.more && is_bare(&raw.value) => {
-                    told.known.push(raw.value.clone());
+                Some(Word::Known(text)) if !literal.more => literal.known.push(text),
+                // Braces without a list are literal: `xargs -I{}`.
+                Some(Word::Unknown) if !literal.more && is_bare(&raw.value) => {
+                    literal.known.push(raw.value.clone());
                 }
                 Some(Word::Known(_)) => {}
-                Some(Word::Unknown) | None => told.more = true,
+                Some(Word::Unknown) | None => literal.more = true,
             }
         }
-        self.words(told);
+        self.words(literal);
     }
 
-    /// A command, and what is in it.
+    /// Adds a command and the commands in it.
     fn words(&mut self, words: Words) {
         let Some(first) = words.known.first() else { return };
         if self.found.len() >= MOST || self.depth >= DEEPEST || self.found.contains(&words) {
@@ -148,7 +148,7 @@ impl Seeker {
         self.depth -= 1;
     }
 
-    /// What a program runs of its own words.
+    /// Adds the commands that a program runs from its own arguments.
     fn handed(&mut self, name: &str, arguments: &[String], more: bool) {
         match name {
             "eval" => self.line(&arguments.join(" ")),
@@ -182,7 +182,7 @@ impl Seeker {
             rest = rest.get(set..).unwrap_or_default();
         }
         let more = more || name == "xargs" || name == "parallel";
-        // An architecture may stand there, or not.
+        // `setarch` may have an architecture as its first operand.
         let operands = if name == "setarch" { vec![0, 1] } else { vec![wrapper.operands] };
         for count in operands {
             let (known, _) = behind_options(rest.get(count..).unwrap_or_default(), wrapper.valued);
@@ -194,18 +194,18 @@ impl Seeker {
     }
 }
 
-/// Whether a word has nothing in it that a shell puts something else in for, but braces.
+/// Whether a shell expands nothing in a word, except braces.
 fn is_bare(raw: &str) -> bool {
     raw.chars().all(|c| c.is_ascii_alphanumeric() || "{}-_./=+:@%".contains(c))
 }
 
-/// Whether the next word is a command line: `-c`, also among other letters.
+/// Whether the next word is a command line: `-c`, also combined with other letters.
 fn runs_a_text(option: &str) -> bool {
     option == "--command"
         || (option.starts_with('-') && !option.starts_with("--") && option.ends_with('c'))
 }
 
-/// The text that `env -S` makes a command of.
+/// The text that `env -S` runs as a command.
 fn split_by_env<'a>(name: &str, arguments: &'a [String]) -> Option<&'a str> {
     if name != "env" {
         return None;
@@ -224,7 +224,7 @@ fn split_by_env<'a>(name: &str, arguments: &'a [String]) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    /// The commands that are found in a line, one a piece.
+    /// The commands found in a line, as text.
     fn found(line: &str) -> Vec<String> {
         let one = |it: &Words| {
             let more = if it.more { " …" } else { "" };

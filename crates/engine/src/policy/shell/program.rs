@@ -1,13 +1,13 @@
-//! Programs that run other programs, or change what the words after them mean.
+//! Programs that run other programs, or change the meaning of the words after them.
 //!
-//! A rule about a program allows that program, with whatever it can do by itself. It must not allow
-//! what the program is merely handed: a rule about `timeout` is no rule about `timeout 9 rm`. So what
-//! is handed on in a plain way is a command of its own, and what is handed on in any other way cannot
-//! be told. The tables need not be complete for a shell's own words: those are POSIX and its children.
+//! A rule about a program allows that program and what it does by itself. It must not allow another
+//! program that it starts: a rule about `timeout` is no rule about `timeout 9 rm`. So a command
+//! that is passed on in a plain way counts as a command of its own, and every other way makes the
+//! line opaque. For the shell's own words, the tables cover POSIX shells and their descendants.
 
 use punchlist_sched::policy::Words;
 
-/// Words of the shell itself that change what others mean, run a text, or set a variable.
+/// Shell words that change the meaning of other words, run a text, or set a variable.
 const STATE: &[&str] = &[
     "!",
     ".",
@@ -83,7 +83,7 @@ const STATE: &[&str] = &[
     "print",
 ];
 
-/// Programs whose job is to run a command that they are given, or to give one to somebody else.
+/// Programs whose purpose is to run a given command, or to pass one on.
 const RUNNERS: &[&str] = &[
     "arch",
     "at",
@@ -175,20 +175,20 @@ const RUNNERS: &[&str] = &[
     "zellij",
 ];
 
-/// Other shells: what they run is a text, a file or their input.
+/// Shells: they run a text, a file or their input.
 const SHELLS: &[&str] = &[
     "ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "ksh93", "mksh", "nu", "oksh", "osh",
     "pwsh", "rbash", "rc", "rksh", "rzsh", "sh", "tcsh", "xonsh", "yash", "zsh",
 ];
 
-/// What `find` does besides finding.
+/// The options of `find` that do more than find.
 const FIND_ACTS: &[&str] = &["-exec", "-ok", "-delete", "-fprint", "-fls", "-files0-from"];
 
-/// The commands that one simple command comes to, or `None` if nobody can tell.
+/// The commands in one simple command, or `None` if it is opaque.
 pub(super) fn commands(words: Words) -> Option<Vec<Words>> {
     let mut all = Vec::new();
     let mut next = Some(words);
-    // Each turn takes at least one word away.
+    // Each iteration removes at least one word.
     while let Some(words) = next.take() {
         let (shown, inner) = one(words)?;
         all.push(shown);
@@ -197,7 +197,7 @@ pub(super) fn commands(words: Words) -> Option<Vec<Words>> {
     Some(all)
 }
 
-/// A command by itself, and the one that it is handed, if it is handed one.
+/// A command by itself, and the command that it runs, if any.
 fn one(words: Words) -> Option<(Words, Option<Words>)> {
     let first = words.known.first()?;
     if !is_plain(first) {
@@ -208,20 +208,20 @@ fn one(words: Words) -> Option<(Words, Option<Words>)> {
     let has = |what: &dyn Fn(&str) -> bool| words.more || arguments.iter().any(|it| what(it));
     let name = name.as_str();
     let alone = match name {
-        // A loader runs what it is given.
+        // A loader runs the program that it is given.
         _ if ["ld-", "ld.so"].iter().any(|it| name.starts_with(it)) => false,
-        // Alone it prints the environment.
+        // `env` alone prints the environment.
         "env" => arguments.is_empty() && !words.more,
         _ if STATE.contains(&name) || RUNNERS.contains(&name) => false,
-        // A file that holds a script is an argument like any other; options and input are not.
+        // A script file is an ordinary argument; options and input are not.
         _ if SHELLS.contains(&name) => {
             arguments.first().is_some_and(|it| !it.is_empty() && !it.starts_with(['-', '+']))
         }
-        // Whether there is such a program, and where.
+        // `command -v` and `-V` look up a program.
         "command" => arguments.first().is_some_and(|it| it == "-v" || it == "-V"),
         "find" => !has(&|it| FIND_ACTS.iter().any(|act| it.starts_with(act))),
         "fd" | "fdfind" => !has(&executes),
-        // Some shells compute what they are given here, and run commands to do so.
+        // Some shells evaluate these arguments, which can run commands.
         "test" | "[" => !has(&|it| it == "-v" || it == "-R" || it.contains(['$', '`'])),
         "printf" => {
             let format = arguments.first().filter(|it| !it.starts_with('-'));
@@ -238,7 +238,8 @@ fn one(words: Words) -> Option<(Words, Option<Words>)> {
     alone.then_some((words, None))
 }
 
-/// Whether a word has `fd` run something: `-x` and `-X`, also among other letters, and their long names.
+/// Whether a word makes `fd` run something: `-x` and `-X`, also combined with other letters, and
+/// their long names.
 pub(super) fn executes(word: &str) -> bool {
     let letters = word.strip_prefix('-').filter(|it| !it.starts_with('-'));
     word.starts_with("--exec") || letters.is_some_and(|it| it.contains(['x', 'X']))
@@ -249,7 +250,8 @@ pub(super) fn is_shell(name: &str) -> bool {
     SHELLS.contains(&name)
 }
 
-/// Whether nothing that begins with these words can ever be told, so that no rule can allow it.
+/// Whether command lines that begin with these words are always opaque, so that no rule can allow
+/// them.
 pub(super) fn is_never_told(words: &[String]) -> bool {
     let Some(first) = words.first() else { return false };
     let name = first.rsplit('/').next().unwrap_or(first).to_ascii_lowercase();
@@ -265,20 +267,20 @@ pub(super) fn is_never_told(words: &[String]) -> bool {
     }
 }
 
-/// Whether a format takes texts alone. A number may be computed, and what it is computed from only shows
-/// when it runs.
+/// Whether a format has only text conversions. A number may be an expression that is evaluated at
+/// run time.
 fn prints_texts(format: &str) -> bool {
     format.split('%').skip(1).all(|it| it.is_empty() || it.starts_with(['s', 'b']))
 }
 
-/// Whether the name of a program is one that no shell reads as anything else.
+/// Whether a program's name is read in the same way by all shells.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./+-@:,%".contains(c);
     name == "["
         || (!name.is_empty() && !name.starts_with(['-', '+', '%']) && name.chars().all(plain))
 }
 
-/// The command that a program is handed, after options of its own that are known one by one.
+/// The command that a program runs, after those of its own options that are known.
 fn handed(name: &str, words: &Words) -> Option<Words> {
     let mut rest = words.known.get(1..)?;
     loop {
@@ -308,10 +310,10 @@ fn handed(name: &str, words: &Words) -> Option<Words> {
         }
         rest = after;
     }
-    // Without a command, `xargs` runs `echo`; the others do nothing, or read words that do not show.
+    // Without a command, `xargs` runs `echo`; the other programs do nothing or read unknown words.
     let known = rest.to_vec();
     let first = known.first()?;
-    // A program cannot be handed the shell's own words, and a variable is `env`'s business.
+    // A program cannot be given the shell's own words, and only `env` sets variables.
     if first.contains('=') {
         return None;
     }

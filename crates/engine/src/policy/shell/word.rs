@@ -1,32 +1,32 @@
-//! One word of a command line: the text that it surely is, or that it only shows when it runs.
+//! Reads one word of a command line: its exact text, or that the text is only known at run time.
 //!
-//! Strict on purpose. The grammar says where a word begins and ends; what it means is read here, and
-//! only where every shell that may be called `sh` agrees. Everything else is `None`: nobody can tell.
+//! This is strict on purpose. The grammar says where a word begins and ends. Its meaning is read
+//! here, and only if every shell that may be called `sh` agrees. Everything else is `None`: opaque.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// What a word is.
+/// A word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Word {
-    /// This text, and always exactly one word.
+    /// This text, always as exactly one word.
     Known(String),
-    /// Text that only shows when it runs: no word, one or many.
+    /// A text that is only known at run time: no word, one, or several.
     Unknown,
 }
 
-/// What was read of one.
+/// The result of reading a word.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Reading {
-    /// What it is.
+    /// The word.
     pub(super) word: Word,
-    /// The command lines that the shell runs to find out, each within `$(…)`.
+    /// The command lines in `$(…)` that the shell runs to expand the word.
     pub(super) substituted: Vec<String>,
 }
 
-/// Reads a word as it stands in the command line; `None` if nobody can tell what a shell makes of it.
+/// Reads a word of a command line; `None` if shells may read it differently.
 pub(super) fn read(raw: &str) -> Option<Reading> {
-    // The two words that look like patterns and are none.
+    // These two words look like patterns but are not.
     if raw == "[" || raw == "{}" {
         return Some(Reading { word: Word::Known(raw.to_owned()), substituted: Vec::new() });
     }
@@ -58,18 +58,18 @@ impl Reader<'_> {
             match c {
                 '\'' => self.single()?,
                 '"' => self.double()?,
-                // A line that goes on within a word is more trouble than it is worth.
+                // A continued line within a word is not supported.
                 '\\' => match self.rest.next() {
                     Some('\n') | None => return None,
                     Some(c) if c.is_ascii() => self.text.push(c),
                     Some(_) => return None,
                 },
                 '$' => self.dollar(false)?,
-                // Patterns, home directories, and lists in braces, which only some shells know.
+                // Patterns, home directories, and brace lists, which only some shells know.
                 '*' | '?' | '[' | '~' | '{' | '}' => self.unknown = true,
-                // What ends a word cannot be within one; what quotes differently each time is not read.
+                // Characters that end a word cannot be in one; backticks are not supported.
                 '`' | '(' | ')' | '<' | '>' | '|' | '&' | ';' | ' ' | '\t' | '\n' => return None,
-                // Some shells take bytes of other letters for blanks.
+                // Some shells take bytes of non-ASCII letters for blanks.
                 _ if !c.is_ascii() => return None,
                 _ => self.text.push(c),
             }
@@ -102,8 +102,8 @@ impl Reader<'_> {
         }
     }
 
-    /// What follows a dollar: a parameter by its bare name, or a command. Nothing that computes or
-    /// assigns.
+    /// Reads what follows a dollar sign: a parameter's name or a command. Everything that evaluates
+    /// or assigns is opaque.
     fn dollar(&mut self, quoted: bool) -> Option<()> {
         match self.rest.peek().copied() {
             Some('A'..='Z' | 'a'..='z' | '_') => {
@@ -131,8 +131,8 @@ impl Reader<'_> {
                 let inner = self.substitution()?;
                 self.substituted.push(inner);
             }
-            // A quotation that only some shells know, arithmetic, and what stands at the end of a
-            // pattern or a price.
+            // A quotation or arithmetic that only some shells know. Otherwise the dollar sign is
+            // literal.
             Some('\'' | '[') => return None,
             Some('"') if !quoted => return None,
             Some(_) | None => {
@@ -144,8 +144,8 @@ impl Reader<'_> {
         Some(())
     }
 
-    /// The command line up to the parenthesis that ends it. What makes that end hard to find is not
-    /// looked for.
+    /// Reads a command line up to its closing parenthesis. Anything that makes the end hard to find
+    /// is opaque.
     fn substitution(&mut self) -> Option<String> {
         let mut inner = String::new();
         let mut open = 1_u32;
@@ -175,7 +175,7 @@ impl Reader<'_> {
                         inner.push(c);
                         match c {
                             '"' => break,
-                            // A quotation in a command in a quotation in a command.
+                            // A quotation within a command within a quotation is not supported.
                             '$' | '`' | '\\' => return None,
                             _ => {}
                         }

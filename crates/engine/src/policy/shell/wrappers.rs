@@ -1,14 +1,15 @@
-//! What programs do with the words that they are given first: options with values, and then perhaps a
-//! command that they run.
+//! The arguments of programs that run another command: options with values, operands, then the
+//! command.
 //!
-//! Only rules that tighten look at what is found here, so a word too much costs a question and a word too
-//! few costs a command that somebody forbade. What may be *allowed* is decided in `program`, strictly.
+//! Only rules that ask or deny use this. A command too many costs a question; a missed command
+//! would run although somebody denied it. Whether a command is *allowed* is decided strictly, in
+//! `program`.
 
-/// A program that runs the command behind its own words.
+/// A program that runs the command after its own arguments.
 pub(super) struct Wrapper {
-    /// Its options whose value is the next word.
+    /// The options whose value is the next word.
     pub(super) valued: &'static [&'static str],
-    /// How many words stand before the command, options left aside.
+    /// How many operands come before the command.
     pub(super) operands: usize,
 }
 
@@ -20,7 +21,7 @@ const fn after_one(valued: &'static [&'static str]) -> Wrapper {
     Wrapper { valued, operands: 1 }
 }
 
-/// The wrapper that is called so, if there is one.
+/// The wrapper with this name, if there is one.
 pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
     Some(match name {
         "env" => plain(&["-u", "--unset", "-C", "--chdir", "-a", "--argv0"]),
@@ -90,8 +91,8 @@ pub(super) fn wrapper(name: &str) -> Option<Wrapper> {
     })
 }
 
-/// Options that stand before a program's own command and take the next word as their value:
-/// `git -C dir push`.
+/// The options before a program's own subcommand that take the next word as their value: `git -C
+/// dir push`.
 pub(super) fn before_the_command(name: &str) -> &'static [&'static str] {
     match name {
         "git" => &[
@@ -154,14 +155,14 @@ pub(super) fn before_the_command(name: &str) -> &'static [&'static str] {
     }
 }
 
-/// What stands behind options: the words after them, and whether there were any.
+/// Skips options. Returns the words after them, and whether there were any options.
 pub(super) fn behind_options<'a>(mut rest: &'a [String], valued: &[&str]) -> (&'a [String], bool) {
     let mut any = false;
     while let Some((first, after)) = rest.split_first() {
         if first == "--" {
             return (after, true);
         }
-        // A toolchain before cargo's own command is such a word too.
+        // A toolchain before cargo's subcommand (`+nightly`) is skipped too.
         let is_option = first.len() > 1 && first.starts_with(['-', '+']);
         if !is_option {
             break;
@@ -173,17 +174,17 @@ pub(super) fn behind_options<'a>(mut rest: &'a [String], valued: &[&str]) -> (&'
     (rest, any)
 }
 
-/// Whether the word behind an option is its value.
+/// Whether the word after an option is its value.
 fn takes_next(option: &str, valued: &[&str]) -> bool {
     if let Some(long) = option.strip_prefix("--") {
-        // Names of options may be cut short.
+        // Long options may be abbreviated.
         let is_meant = |it: &&str| {
             it.strip_prefix("--")
                 .is_some_and(|it| it == long || (long.len() > 2 && it.starts_with(long)))
         };
         return !long.contains('=') && valued.iter().any(is_meant);
     }
-    // Several letters may stand together: the first that takes a value takes the rest of the word.
+    // Short options may be combined: the first one with a value takes the rest of the word.
     let mut letters = option.chars().skip(1).peekable();
     while let Some(letter) = letters.next() {
         let is_valued = |it: &&str| it.len() == 2 && it.ends_with(letter) && !it.starts_with("--");

@@ -1,11 +1,11 @@
-//! A run's way over the board.
+//! Events of a run and the state of the board.
 
 use punchlist_model::{IdSource, ItemId, Origin, PlanId, Position, Timestamp};
 
-use super::super::schedule::{Chosen, There};
+use super::super::schedule::{Attendance, Chosen};
 use super::*;
 
-/// Four steps; the last asks and comes after two others.
+/// A board with four steps; the last one asks and depends on two others.
 fn board() -> Board {
     let at = Timestamp::UNIX_EPOCH;
     let ids = IdSource::fixed(at, 1);
@@ -22,8 +22,8 @@ fn board() -> Board {
         plan.items.insert(Number(n), item);
     }
     let tree = Tree::of(&plan);
-    let there = There { person: true, ..There::default() };
-    let schedule = Schedule::plot(&plan, &tree, &Chosen::All, &there, &BTreeMap::new());
+    let attendance = Attendance { person: true, ..Attendance::default() };
+    let schedule = Schedule::build(&plan, &tree, &Chosen::All, &attendance, &BTreeMap::new());
     Board::new(&plan, &tree, &schedule, vec!["2 jobs".to_owned()], 0)
 }
 
@@ -46,7 +46,7 @@ fn a_run_is_drawn_as_it_goes() {
     board.failed(Number(2), "exit 1", Some("7f3a-2.txt".to_owned()), 50_000);
     board.left(Number(3), "stopped", 50_000);
     board.left(Number(4), "after Run the tests", 50_000);
-    // The run tells the board what the plan counts.
+    // The run passes in the plan's progress.
     board.progress = Progress { completed: 1, total: 4, percent: 25 };
     screens.push(drawn(&board, 53_000));
     insta::assert_snapshot!(screens.join("\n\n"));

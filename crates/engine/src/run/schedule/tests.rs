@@ -1,14 +1,14 @@
-//! Which items are taken on, told by small plans.
+//! Schedules of small plans.
 
 use punchlist_model::{IdSource, Item, ItemId, Origin, PlanId, Position, Run, Timestamp};
 
 use super::*;
 
-const PERSON: There = There { person: true, yes: false, answered: BTreeSet::new() };
-const NOBODY: There = There { person: false, yes: false, answered: BTreeSet::new() };
+const PERSON: Attendance = Attendance { person: true, yes: false, answered: BTreeSet::new() };
+const NOBODY: Attendance = Attendance { person: false, yes: false, answered: BTreeSet::new() };
 
-/// A plan from lines: `2 < 1` is under 1, `3 > 1 2` comes after both. Behind it words: `run`, `agent`,
-/// `approve`, `done`, `cancelled`, `waits`; an item without any is done by hand.
+/// A plan from lines: `2 < 1` is a sub-item of 1, `3 > 1 2` depends on both. Further words: `run`,
+/// `agent`, `approve`, `done`, `cancelled`, `waits`. An item without any is a manual step.
 fn plan(text: &str) -> Plan {
     let at = Timestamp::UNIX_EPOCH;
     let ids = IdSource::fixed(at, 1);
@@ -39,10 +39,10 @@ fn plan(text: &str) -> Plan {
     plan
 }
 
-/// The schedule in a line each: the item, and what it comes after; then what is held.
-fn schedule(text: &str, chosen: &Chosen, there: &There) -> String {
+/// The schedule as text: one line per item with what it comes after, then the held items.
+fn schedule(text: &str, chosen: &Chosen, attendance: &Attendance) -> String {
     let plan = plan(text);
-    let schedule = Schedule::plot(&plan, &Tree::of(&plan), chosen, there, &BTreeMap::new());
+    let schedule = Schedule::build(&plan, &Tree::of(&plan), chosen, attendance, &BTreeMap::new());
     let name = |at: &usize| schedule.planned[*at].number.to_string();
     let mut lines: Vec<String> = schedule
         .planned
@@ -60,9 +60,9 @@ fn schedule(text: &str, chosen: &Chosen, there: &There) -> String {
 }
 
 #[track_caller]
-fn check(text: &str, chosen: &Chosen, there: There, expected: &str) {
+fn check(text: &str, chosen: &Chosen, attendance: Attendance, expected: &str) {
     let expected: Vec<&str> = expected.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-    assert_eq!(schedule(text, chosen, &there), expected.join("\n"));
+    assert_eq!(schedule(text, chosen, &attendance), expected.join("\n"));
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn what_needs_a_person_is_left_where_nobody_is() {
     let text = "1\n2 run approve\n3 run > 1\n4 agent";
     check(text, &Chosen::All, PERSON, "1\n2\n3 after 1\n4");
     check(text, &Chosen::All, NOBODY, "4\n1 held: ByHand\n2 held: Approval\n3 held: After(1)");
-    let yes = There { yes: true, ..NOBODY };
+    let yes = Attendance { yes: true, ..NOBODY };
     check(text, &Chosen::All, yes, "2\n4\n1 held: ByHand\n3 held: After(1)");
-    let answered = There { answered: BTreeSet::from([Number(1), Number(2)]), ..NOBODY };
+    let answered = Attendance { answered: BTreeSet::from([Number(1), Number(2)]), ..NOBODY };
     check(text, &Chosen::All, answered, "1\n2\n3 after 1\n4");
 }
 
@@ -162,12 +162,12 @@ fn a_group_is_finished_when_its_last_two_end_together() {
 #[test]
 fn groups_that_were_ticked_off_are_finished_at_once() {
     let plan = plan("1\n2 < 1\n3 run < 2 done\n4\n5 run < 4");
-    assert_eq!(Tree::of(&plan).idle(&plan), [Number(2), Number(1)]);
+    assert_eq!(Tree::of(&plan).finished_groups(&plan), [Number(2), Number(1)]);
 }
 
 #[test]
 fn an_item_with_a_command_of_its_own_comes_after_those_under_it() {
-    // As a plan file has it: the item depends on what is under it, and that is none of theirs.
+    // As in a plan file: the item depends on its sub-items, and they do not inherit that.
     let text = "
         1 run
         2 > 1 3 4 run

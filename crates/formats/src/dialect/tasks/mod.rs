@@ -1,7 +1,7 @@
 //! `tasks`: Claude Code's four tools, `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`.
 //!
-//! Ids are item numbers; what is deleted is superseded. Results and errors are worded as that
-//! program words them. Rules of the plan that it does not have are refused in its style.
+//! Ids are item numbers. A deleted task is a superseded item. Results and errors have Claude Code's
+//! words. Rules of the plan that Claude Code does not have are refused in the same style.
 
 mod offer;
 mod read;
@@ -14,7 +14,7 @@ use punchlist_model::{Number, Op};
 pub(super) use offer::{PROMPT, tools};
 pub(super) use read::call;
 
-/// A call that was understood.
+/// A parsed call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     what: What,
@@ -25,7 +25,7 @@ pub(super) struct Call {
 #[derive(Clone, PartialEq, Debug)]
 enum What {
     Create,
-    /// `None` where the id is no number, so that no task can be meant.
+    /// `None` if the id is not a number, so that it names no task.
     Get(Option<Number>),
     Update {
         task: Number,
@@ -40,7 +40,7 @@ impl Call {
         self.ops.as_deref()
     }
 
-    /// What to read where that is less than the whole plan, and not what the steps say.
+    /// What to load, if that is less than the whole plan and does not follow from the operations.
     pub(super) fn needs(&self) -> Option<Needs> {
         let What::Get(task) = self.what else { return None };
         let around = vec![Around::Dependencies, Around::Dependants];

@@ -1,4 +1,4 @@
-//! Arguments of the four tools, made into steps; what is wrong with them in that program's words.
+//! Converts the arguments of the four tools to operations. Faults have Claude Code's words.
 
 use punchlist_model::item::RESERVED;
 use punchlist_model::{ItemRef, NewItem, Number, Op, Patch, Status};
@@ -42,12 +42,13 @@ pub(crate) fn call(tool: &str, decoded: Result<Object, Bad>) -> Result<Call, Rep
     )))
 }
 
-/// An error as that program hands it to its model. What was sent cannot close the tag.
+/// An error in the tag in which Claude Code gives errors to its model. The text cannot close the
+/// tag.
 fn tool_use_error(text: &str) -> Reply {
     Reply::error(format!("<tool_use_error>{}</tool_use_error>", text.replace('<', "&lt;")))
 }
 
-/// The arguments of a call, and what is wrong with them. Null is the same as nothing.
+/// The arguments of a call, and their faults. Null counts as missing.
 struct Arguments<'a> {
     fields: &'a Object,
     bad: Bad,
@@ -91,7 +92,7 @@ impl<'a> Arguments<'a> {
         value.as_object().cloned()
     }
 
-    /// A status, where `None` inside stands for `deleted`.
+    /// A status; `Some(None)` is `deleted`.
     fn status(&mut self) -> Option<Option<Status>> {
         let word = self.text("status")?;
         if !STATUSES.contains(&word.as_str()) {
@@ -104,7 +105,7 @@ impl<'a> Arguments<'a> {
         Some(word.parse().ok())
     }
 
-    /// The tasks that a list of ids means. An id that is no number is nobody's.
+    /// The tasks that a list of ids names. An id that is not a number names no task.
     fn tasks(&mut self, name: &str) -> Result<Vec<Number>, Reply> {
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
         let Some(ids) = value.as_array() else {
@@ -140,7 +141,7 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// What a value is, in the words of that program's validator.
+/// The JSON type of a value, in the words of Claude Code's validator.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -152,7 +153,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// The number that an id is; with `#` before it, as results write it, too.
+/// The number in an id, with or without `#`.
 fn number(id: &str) -> Option<Number> {
     let id = id.trim();
     args::digits(id.strip_prefix('#').unwrap_or(id)).map(Number)
@@ -161,7 +162,7 @@ fn number(id: &str) -> Option<Number> {
 fn create(arguments: &mut Arguments<'_>) -> Result<Call, Reply> {
     let new = NewItem {
         active_form: arguments.text("activeForm"),
-        // The schema asks for it, but that program takes a task without one.
+        // The schema requires a description, but Claude Code accepts a task without one.
         context: arguments.text("description").unwrap_or_default(),
         metadata: arguments.metadata().filter(|metadata| !metadata.is_empty()),
         ..NewItem::titled(arguments.needed("subject"))
@@ -192,18 +193,19 @@ fn update(arguments: &mut Arguments<'_>) -> Result<Call, Reply> {
     };
     let (blocks, blocked_by) = (arguments.tasks("addBlocks"), arguments.tasks("addBlockedBy"));
     if !arguments.bad.is_empty() {
-        // The caller says what is wrong; which reply this is does not matter then.
+        // The caller replaces this reply by one that names the faults.
         return Err(Reply::error(NOT_FOUND.to_owned()));
     }
     let Some(task) = number(&id) else { return Err(Reply::error(NOT_FOUND.to_owned())) };
     let (blocks, blocked_by) = (blocks?, blocked_by?);
     if status == Some(None) {
-        // As in that program, nothing else is looked at: the task is gone.
+        // As in Claude Code, other fields are ignored: the task is deleted.
         let ops = Some(vec![Op::Supersede(task.into())]);
         return Ok(Call { what: What::Delete(task), ops });
     }
     let after = blocked_by.into_iter().map(ItemRef::Number).collect();
-    // The first step names the task even if it changes nothing, so that it must be there.
+    // The first operation names the task even if it changes nothing, so that a missing task is
+    // refused.
     let first = Op::Edit { item: task.into(), patch: Box::new(Patch { after, ..patch }) };
     let blocked = blocks.iter().map(|number| Op::Edit {
         item: ItemRef::Number(*number),

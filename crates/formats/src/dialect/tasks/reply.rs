@@ -1,9 +1,9 @@
-//! Results of the four tools, as Claude Code words them. What it has no line for appears only where
-//! there is cause.
+//! Results of the four tools, in Claude Code's words. Additional lines appear only when they are
+//! needed.
 
 use punchlist_model::event::Field;
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Broken, Event, Item, Number, Plan, Refusal};
+use punchlist_model::{Broken, Event, Item, Number, Plan, Refusal, Slice};
 
 use super::super::refuse::{self, Names};
 use super::super::{Answer, MISMATCH, Reply};
@@ -16,8 +16,11 @@ impl Call {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) => match &self.what {
-                What::Get(task) => Reply::text(get(plan, *task), false),
-                What::List => Reply { shows: true, ..Reply::text(list(plan), false) },
+                What::Get(task) => Reply::text(get(&plan, *task), false),
+                What::List => match plan.whole() {
+                    Some(plan) => Reply { shows: true, ..Reply::text(list(&plan), false) },
+                    None => mismatch(),
+                },
                 What::Create | What::Update { .. } | What::Delete(_) => mismatch(),
             },
             Answer::Failed(Error::Refused(refusal), _) if self.is_missing(refusal) => {
@@ -52,7 +55,7 @@ impl Call {
         Reply::text(text, !applied.decision.events.is_empty())
     }
 
-    /// Whether the task itself is not there, rather than one that it is tied to.
+    /// Whether the task itself does not exist, and not one that it depends on.
     fn is_missing(&self, refusal: &Refusal) -> bool {
         let (What::Update { task, .. } | What::Delete(task)) = &self.what else { return false };
         refusal.problems.iter().any(|problem| match &problem.broken {
@@ -89,7 +92,7 @@ fn mismatch() -> Reply {
     Reply::error(MISMATCH.to_owned())
 }
 
-/// The same with a capital letter at the beginning.
+/// The text with a capital first letter.
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -98,7 +101,7 @@ fn capital(text: &str) -> String {
     }
 }
 
-/// The fields that really changed, in the order in which that program names them.
+/// The fields that changed, in Claude Code's order.
 fn updated(applied: &Applied, task: Number, blocks: &[Number]) -> Vec<&'static str> {
     let changed = |of: Number, field: Field| {
         applied.decision.events.iter().any(|event| match event {
@@ -134,7 +137,7 @@ fn updated(applied: &Applied, task: Number, blocks: &[Number]) -> Vec<&'static s
     names
 }
 
-fn get(plan: &Plan, task: Option<Number>) -> String {
+fn get(plan: &Slice, task: Option<Number>) -> String {
     let found = task.and_then(|number| plan.get(number)).filter(|item| !item.is_superseded());
     let Some(item) = found else { return NOT_FOUND.to_owned() };
     let listed = |number: &Number| plan.get(*number).is_some_and(|item| !item.is_superseded());
@@ -182,7 +185,8 @@ fn line(plan: &Plan, item: &Item) -> String {
     line
 }
 
-/// What an open item waits for. Claude Code knows no such thing, but whoever looks for work must.
+/// What an open item waits for. Claude Code has no such field, but an agent that looks for work
+/// needs it.
 fn waits(item: &Item) -> Option<String> {
     let on = item.waiting_on.as_deref().filter(|_| item.is_open())?;
     Some(one_line(on).into_owned())

@@ -1,4 +1,4 @@
-//! How this dialect speaks of tasks and of its tools when a rule says no.
+//! How this dialect names tasks and tools in refusals.
 
 use punchlist_model::{Broken, Item, Status, Tag};
 
@@ -19,7 +19,7 @@ impl Voice for Call {
         Some(format!("#{}", item.number))
     }
 
-    /// A call is about one task.
+    /// Each call is about one task.
     fn entry(&self, _step: usize) -> Option<usize> {
         None
     }
@@ -76,7 +76,7 @@ impl Voice for Call {
             Broken::EmptyTitle { .. }
             | Broken::EmptyText { .. }
             | Broken::Nul { .. }
-            | Broken::TooDeep { .. } => "Mend it and make the call again.".to_owned(),
+            | Broken::TooDeep { .. } => "Fix it and make the call again.".to_owned(),
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
             Broken::Conflict(_) => "Use TaskGet to see it as it is now.".to_owned(),
             Broken::NameTaken { .. } | Broken::PersonsGoal | Broken::PersonsApproval => {

@@ -1,14 +1,14 @@
-//! Anything at all as arguments: a clear short error or a good call, never a panic, never a change
-//! by halves.
+//! Any bytes as arguments give a short, clear error or a valid call, never a panic or a partial
+//! change.
 
 use proptest::prelude::*;
 use punchlist_model::{NewItem, Op};
 use serde_json::{Map, Value, json};
 
-use super::Desk;
+use super::Caller;
 use crate::dialect::{Dialect, Surface};
 
-/// Every tool of every dialect, and one that is none.
+/// Every tool of every dialect, and an unknown one.
 fn tools() -> Vec<(Dialect, &'static str)> {
     let of = |dialect: Dialect| {
         let tools = dialect.tools(Surface::Full).into_iter();
@@ -17,16 +17,16 @@ fn tools() -> Vec<(Dialect, &'static str)> {
     Dialect::ALL.into_iter().flat_map(of).collect()
 }
 
-/// A call that must fail shortly and change nothing.
+/// Makes a call that must fail with a short error and change nothing.
 fn check(dialect: Dialect, tool: &str, arguments: &[u8]) -> String {
-    let mut desk = Desk::new(dialect);
-    desk.beside(vec![Op::Add(Box::new(NewItem::titled("One")))]);
-    let before = desk.whole();
-    let reply = desk.raw(tool, arguments);
+    let mut caller = Caller::new(dialect);
+    caller.beside(vec![Op::Add(Box::new(NewItem::titled("One")))]);
+    let before = caller.whole();
+    let reply = caller.raw(tool, arguments);
     assert!(reply.is_error && !reply.changed, "{tool}: {}", reply.text);
     assert!(reply.text.len() < 1_000, "{tool}: {} bytes", reply.text.len());
     assert!(!reply.text.contains(['\u{1b}', '\u{202e}', '\0']), "{tool}: {:?}", reply.text);
-    assert_eq!(desk.whole(), before);
+    assert_eq!(caller.whole(), before);
     reply.text
 }
 
@@ -80,7 +80,7 @@ fn an_unknown_tool_is_answered_with_those_that_there_are() {
 
 #[test]
 fn ten_megabytes_are_refused_shortly_wherever_they_stand() {
-    // Put in as text: writing it as JSON anew for each call would take longer than the calls.
+    // Built as text, because serialising it for each call would take longer than the calls.
     let huge = format!("\\u001b\u{202e}{}", "x".repeat(10_000_000));
     for (dialect, tool, arguments) in [
         (Dialect::Manager, "todo_manager", json!({"action": "HUGE"})),
@@ -171,31 +171,31 @@ fn very_many_entries_are_refused_in_one_line() {
 
 #[test]
 fn an_error_about_very_many_entries_is_cut() {
-    let mut desk = Desk::new(Dialect::Turn);
-    let text = desk.err("create_todo", json!({"items": vec![0; 1000]}));
+    let mut caller = Caller::new(Dialect::Turn);
+    let text = caller.err("create_todo", json!({"items": vec![0; 1000]}));
     assert!(text.contains("entry 100: ") && !text.contains("entry 101: "));
     assert!(text.contains("… and 900 more"));
     let blank: Vec<Value> = (0..200).map(|_| json!({"title": "\u{0}"})).collect();
-    desk.limits.open_items = 1000;
-    let text = desk.err("create_todo", json!({"items": blank}));
+    caller.limits.open_items = 1000;
+    let text = caller.err("create_todo", json!({"items": blank}));
     assert!(text.contains("entry 100: ") && text.contains("… and 100 more"), "{text}");
-    desk.dialect = Dialect::WriteTodos;
-    let text = desk.err("write_todos", json!({"todos": vec![0; 1000]}));
+    caller.dialect = Dialect::WriteTodos;
+    let text = caller.err("write_todos", json!({"todos": vec![0; 1000]}));
     assert!(text.ends_with("params/todos/99 must be object, … and 900 more"), "{text}");
     let running = vec![json!({"description": "A", "status": "in_progress"}); 1000];
-    let text = desk.err("write_todos", json!({"todos": running}));
+    let text = caller.err("write_todos", json!({"todos": running}));
     assert!(text.contains("10 \"A\" and 990 more.") && text.len() < 400, "{text}");
-    desk.dialect = Dialect::UpdatePlan;
-    let text = desk.err("update_plan", json!({"plan": vec![json!({}); 1000]}));
+    caller.dialect = Dialect::UpdatePlan;
+    let text = caller.err("update_plan", json!({"plan": vec![json!({}); 1000]}));
     assert!(text.ends_with("plan[99]: missing field `step`\n… and 900 more"), "{text}");
-    desk.dialect = Dialect::Tasks;
-    desk.ok("TaskCreate", json!({"subject": "A"}));
+    caller.dialect = Dialect::Tasks;
+    caller.ok("TaskCreate", json!({"subject": "A"}));
     let ids = vec!["x"; 1000];
-    let text = desk.err("TaskUpdate", json!({"taskId": "1", "addBlockedBy": ids}));
+    let text = caller.err("TaskUpdate", json!({"taskId": "1", "addBlockedBy": ids}));
     assert!(text.starts_with("Task not found: \"x\", ") && text.len() < 200, "{text}");
 }
 
-/// Words and shapes that come near to what the tools want.
+/// Values that are nearly what the tools expect.
 fn near() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "list",
@@ -270,7 +270,7 @@ fn near() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Arguments that a tool's schema allows, with what the tool asks for beyond it.
+/// Arguments that the tool's schema and the tool's own checks allow.
 fn allowed() -> impl Strategy<Value = (Dialect, &'static str, Value)> {
     let text = || "[a-z<&é]{1,12}";
     let todos = || {
@@ -384,11 +384,11 @@ proptest! {
     #[test]
     fn no_json_makes_a_call_panic_and_an_error_changes_nothing(all in prop::collection::vec(near(), 1..4)) {
         for (dialect, tool) in tools() {
-            let mut desk = Desk::new(dialect);
+            let mut caller = Caller::new(dialect);
             for arguments in &all {
-                let before = desk.whole();
-                let reply = desk.call(tool, arguments.clone());
-                let same = desk.whole() == before;
+                let before = caller.whole();
+                let reply = caller.call(tool, arguments.clone());
+                let same = caller.whole() == before;
                 prop_assert!(!reply.is_error || same, "{}", reply.text);
                 prop_assert_eq!(reply.changed, !same, "{}", reply.text);
             }
@@ -397,29 +397,29 @@ proptest! {
 
     #[test]
     fn what_a_schema_allows_is_understood(calls in prop::collection::vec(allowed(), 1..6)) {
-        let mut desk = Desk::new(Dialect::Turn);
+        let mut caller = Caller::new(Dialect::Turn);
         for (dialect, tool, arguments) in calls {
-            desk.dialect = dialect;
+            caller.dialect = dialect;
             let spec = dialect.tools(Surface::Full).into_iter().find(|it| it.name == tool).unwrap();
             let validator = jsonschema::draft202012::new(&spec.input_schema).unwrap();
             prop_assert!(validator.is_valid(&arguments), "{}", arguments);
             let understood = dialect.call(tool, arguments.to_string().as_bytes());
             prop_assert!(understood.is_ok(), "{:?}", understood);
-            // The plan may still say no; whatever it says, the reply is well-formed.
-            desk.call(tool, arguments);
-            let (placed, open) = desk.whole().recount();
-            prop_assert_eq!((desk.whole().placed, desk.whole().open), (placed, open));
+            // The plan may still refuse; the reply must be well-formed in any case.
+            caller.call(tool, arguments);
+            let (placed, open) = caller.whole().recount();
+            prop_assert_eq!((caller.whole().placed, caller.whole().open), (placed, open));
         }
     }
 
     #[test]
     fn the_xml_is_well_formed_and_gives_every_title_back_as_it_may_be_shown(titles in prop::collection::vec(any::<String>(), 0..4)) {
-        let mut desk = Desk::new(Dialect::Manager);
+        let mut caller = Caller::new(Dialect::Manager);
         let titles: Vec<String> = titles.into_iter().filter(|it| !it.trim().is_empty() && !it.contains('\0')).collect();
         if !titles.is_empty() {
-            desk.ok("todo_manager", json!({"action": "add_multiple", "todos": titles}));
+            caller.ok("todo_manager", json!({"action": "add_multiple", "todos": titles}));
         }
-        let value = super::json(&desk.ok("todo_manager", json!({"action": "list"})));
+        let value = super::json(&caller.ok("todo_manager", json!({"action": "list"})));
         let xml = value["output"].as_str().unwrap();
         let mut reader = quick_xml::Reader::from_str(xml);
         let mut elements = 0;

@@ -4,39 +4,39 @@ use punchlist_model::store::PlanStore;
 use punchlist_model::{ItemRef, Number, Op, Revision, Status};
 use serde_json::{Value, json};
 
-use super::{Desk, json, now};
+use super::{Caller, json, now};
 use crate::dialect::Dialect;
 
 const TOOL: &str = "todo_manager";
 
-fn desk(titles: &[&str]) -> Desk {
-    let mut desk = Desk::new(Dialect::Manager);
+fn caller(titles: &[&str]) -> Caller {
+    let mut caller = Caller::new(Dialect::Manager);
     if !titles.is_empty() {
-        act(&mut desk, json!({"action": "add_multiple", "todos": titles}));
+        act(&mut caller, json!({"action": "add_multiple", "todos": titles}));
     }
-    desk
+    caller
 }
 
-/// A call that must succeed; gives `output`.
-fn act(desk: &mut Desk, arguments: Value) -> String {
-    let value = json(&desk.ok(TOOL, arguments));
+/// Makes a call that must succeed; returns `output`.
+fn act(caller: &mut Caller, arguments: Value) -> String {
+    let value = json(&caller.ok(TOOL, arguments));
     assert_eq!(value["ok"], true);
     value["output"].as_str().unwrap().to_owned()
 }
 
-/// A call that must fail; gives `error`.
-fn fail(desk: &mut Desk, arguments: Value) -> String {
-    let value = json(&desk.err(TOOL, arguments));
+/// Makes a call that must fail; returns `error`.
+fn fail(caller: &mut Caller, arguments: Value) -> String {
+    let value = json(&caller.err(TOOL, arguments));
     assert_eq!(value["ok"], false);
     value["error"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn list_gives_xml_escaped_with_positions_as_ids() {
-    let mut desk = desk(&["Fix tests", "Say \"<b>&'\" to\u{1b}[2J ]]>"]);
-    act(&mut desk, json!({"action": "start", "ids": [1]}));
+    let mut caller = caller(&["Fix tests", "Say \"<b>&'\" to\u{1b}[2J ]]>"]);
+    act(&mut caller, json!({"action": "start", "ids": [1]}));
     assert_eq!(
-        desk.ok(TOOL, json!({"action": "list"})),
+        caller.ok(TOOL, json!({"action": "list"})),
         json!({
             "ok": true,
             "output": "<todos><todo id=\"1\" status=\"doing\">Fix tests</todo><todo id=\"2\" \
@@ -48,16 +48,16 @@ fn list_gives_xml_escaped_with_positions_as_ids() {
 
 #[test]
 fn an_empty_list_is_an_empty_element() {
-    assert_eq!(act(&mut desk(&[]), json!({"action": "list"})), "<todos></todos>");
+    assert_eq!(act(&mut caller(&[]), json!({"action": "list"})), "<todos></todos>");
 }
 
 #[test]
 fn statuses_are_todo_doing_done_and_skipped() {
-    let mut desk = desk(&["A", "B", "C", "D"]);
-    act(&mut desk, json!({"action": "start", "ids": [2]}));
-    act(&mut desk, json!({"action": "complete_multiple", "ids": [3]}));
-    act(&mut desk, json!({"action": "skip", "ids": [4]}));
-    let xml = act(&mut desk, json!({"action": "list"}));
+    let mut caller = caller(&["A", "B", "C", "D"]);
+    act(&mut caller, json!({"action": "start", "ids": [2]}));
+    act(&mut caller, json!({"action": "complete_multiple", "ids": [3]}));
+    act(&mut caller, json!({"action": "skip", "ids": [4]}));
+    let xml = act(&mut caller, json!({"action": "list"}));
     for (id, status) in [(1, "todo"), (2, "doing"), (3, "done"), (4, "skipped")] {
         assert!(xml.contains(&format!("<todo id=\"{id}\" status=\"{status}\">")), "{xml}");
     }
@@ -65,93 +65,93 @@ fn statuses_are_todo_doing_done_and_skipped() {
 
 #[test]
 fn add_multiple_appends() {
-    let mut desk = desk(&["A"]);
+    let mut caller = caller(&["A"]);
     let todos = json!([{"content": "B"}, {"content": "C"}, {"content": "D"}]);
-    let output = act(&mut desk, json!({"action": "add_multiple", "todos": todos}));
+    let output = act(&mut caller, json!({"action": "add_multiple", "todos": todos}));
     assert_eq!(output, "Added 3 TODOs");
-    assert_eq!(desk.list(), ["#1 pending A", "#2 pending B", "#3 pending C", "#4 pending D"]);
+    assert_eq!(caller.list(), ["#1 pending A", "#2 pending B", "#3 pending C", "#4 pending D"]);
 }
 
 #[test]
 fn add_after_position_inserts_and_shifts_and_0_is_the_front() {
-    let mut desk = desk(&["A", "B"]);
+    let mut caller = caller(&["A", "B"]);
     let todos = json!([{"content": "X"}, {"content": "Y"}]);
     let output =
-        act(&mut desk, json!({"action": "add_after_position", "position": 1, "todos": todos}));
+        act(&mut caller, json!({"action": "add_after_position", "position": 1, "todos": todos}));
     assert_eq!(output, "Added 2 TODOs after position 1");
-    assert_eq!(desk.list(), ["#1 pending A", "#3 pending X", "#4 pending Y", "#2 pending B"]);
+    assert_eq!(caller.list(), ["#1 pending A", "#3 pending X", "#4 pending Y", "#2 pending B"]);
     let front = json!({"action": "add_after_position", "position": 0, "todos": todos});
-    assert_eq!(act(&mut desk, front), "Added 2 TODOs at the front");
-    assert_eq!(desk.list()[..3], ["#5 pending X", "#6 pending Y", "#1 pending A"]);
-    let xml = act(&mut desk, json!({"action": "list"}));
+    assert_eq!(act(&mut caller, front), "Added 2 TODOs at the front");
+    assert_eq!(caller.list()[..3], ["#5 pending X", "#6 pending Y", "#1 pending A"]);
+    let xml = act(&mut caller, json!({"action": "list"}));
     assert!(xml.contains("<todo id=\"6\" status=\"todo\">B</todo>"), "{xml}");
 }
 
 #[test]
 fn add_after_a_position_that_is_not_there_is_refused() {
-    let mut desk = desk(&["A"]);
+    let mut caller = caller(&["A"]);
     let todos = json!([{"content": "X"}]);
     let error =
-        fail(&mut desk, json!({"action": "add_after_position", "position": 7, "todos": todos}));
+        fail(&mut caller, json!({"action": "add_after_position", "position": 7, "todos": todos}));
     assert_eq!(error, "entry 1: TODO at position 7 not found. Use list to see the ids.");
 }
 
 #[test]
 fn start_takes_one_id_and_a_second_start_is_refused_naming_the_one_that_holds_it() {
-    let mut desk = desk(&["A", "B"]);
-    assert_eq!(act(&mut desk, json!({"action": "start", "ids": [2]})), "Started TODO: 2");
-    let error = fail(&mut desk, json!({"action": "start", "ids": [1]}));
+    let mut caller = caller(&["A", "B"]);
+    assert_eq!(act(&mut caller, json!({"action": "start", "ids": [2]})), "Started TODO: 2");
+    let error = fail(&mut caller, json!({"action": "start", "ids": [1]}));
     assert_eq!(
         error,
         "TODO 1 \"A\" cannot be started: TODO 2 \"B\" is doing. Use complete_multiple or skip on \
          2 first."
     );
-    let error = fail(&mut desk, json!({"action": "start", "ids": [1, 2]}));
+    let error = fail(&mut caller, json!({"action": "start", "ids": [1, 2]}));
     assert_eq!(error, "start takes exactly one id, not 2: call it for each");
 }
 
 #[test]
 fn next_gives_the_item_and_sets_it_to_doing_and_gives_it_again_until_it_is_done() {
-    let mut desk = desk(&["A <1>", "B"]);
+    let mut caller = caller(&["A <1>", "B"]);
     let first = "<todo id=\"1\" status=\"doing\">A &lt;1&gt;</todo>";
-    assert_eq!(act(&mut desk, json!({"action": "next"})), first);
-    let again = desk.call(TOOL, json!({"action": "next"}));
+    assert_eq!(act(&mut caller, json!({"action": "next"})), first);
+    let again = caller.call(TOOL, json!({"action": "next"}));
     assert_eq!((json(&again.text)["output"].as_str(), again.changed), (Some(first), false));
-    act(&mut desk, json!({"action": "complete_multiple", "ids": [1]}));
+    act(&mut caller, json!({"action": "complete_multiple", "ids": [1]}));
     let second = "<todo id=\"2\" status=\"doing\">B</todo>";
-    assert_eq!(act(&mut desk, json!({"action": "next"})), second);
+    assert_eq!(act(&mut caller, json!({"action": "next"})), second);
 }
 
 #[test]
 fn next_says_why_there_is_none() {
-    let mut desk = desk(&[]);
+    let mut caller = caller(&[]);
     let next = json!({"action": "next"});
-    assert_eq!(act(&mut desk, next.clone()), "The list is empty: add_multiple first");
-    act(&mut desk, json!({"action": "add_multiple", "todos": ["A"]}));
+    assert_eq!(act(&mut caller, next.clone()), "The list is empty: add_multiple first");
+    act(&mut caller, json!({"action": "add_multiple", "todos": ["A"]}));
     let item = ItemRef::Number(Number(1));
-    desk.beside(vec![Op::Wait { item: item.clone(), on: "legal".into() }]);
+    caller.beside(vec![Op::Wait { item: item.clone(), on: "legal".into() }]);
     assert_eq!(
-        act(&mut desk, next.clone()),
+        act(&mut caller, next.clone()),
         "No TODO is ready: 1 open, all waiting, blocked or with somebody else"
     );
-    desk.beside(vec![Op::Cancel { item, reason: None }]);
-    assert_eq!(act(&mut desk, next), "Nothing is left: every TODO is done or skipped");
+    caller.beside(vec![Op::Cancel { item, reason: None }]);
+    assert_eq!(act(&mut caller, next), "Nothing is left: every TODO is done or skipped");
 }
 
 #[test]
 fn complete_multiple_marks_done_and_positions_stay() {
-    let mut desk = desk(&["A", "B", "C"]);
-    let output = act(&mut desk, json!({"action": "complete_multiple", "ids": [1, 2, 1]}));
+    let mut caller = caller(&["A", "B", "C"]);
+    let output = act(&mut caller, json!({"action": "complete_multiple", "ids": [1, 2, 1]}));
     assert_eq!(output, "Completed TODOs: 1, 2");
-    assert_eq!(desk.list(), ["#1 completed A", "#2 completed B", "#3 pending C"]);
+    assert_eq!(caller.list(), ["#1 completed A", "#2 completed B", "#3 pending C"]);
 }
 
 #[test]
 fn complete_multiple_with_one_bad_id_changes_nothing_and_names_every_bad_one() {
-    let mut desk = desk(&["A", "B"]);
-    act(&mut desk, json!({"action": "complete_multiple", "ids": [2]}));
+    let mut caller = caller(&["A", "B"]);
+    act(&mut caller, json!({"action": "complete_multiple", "ids": [2]}));
     assert_eq!(
-        fail(&mut desk, json!({"action": "complete_multiple", "ids": [1, 2, 8, 9]})),
+        fail(&mut caller, json!({"action": "complete_multiple", "ids": [1, 2, 8, 9]})),
         "TODO 2 \"B\" is already done\nTODO at position 8 not found\nTODO at position 9 not found. \
          Use add_multiple for further work. Use list to see the ids."
     );
@@ -159,28 +159,28 @@ fn complete_multiple_with_one_bad_id_changes_nothing_and_names_every_bad_one() {
 
 #[test]
 fn skip_takes_exactly_one_id_and_keeps_the_item_with_its_reason() {
-    let mut desk = desk(&["A", "B", "C"]);
+    let mut caller = caller(&["A", "B", "C"]);
     let skip = json!({"action": "skip", "ids": [2], "reason": "out of scope"});
-    assert_eq!(act(&mut desk, skip), "Skipped TODO: 2");
-    assert_eq!(desk.list(), ["#1 pending A", "#2 cancelled B", "#3 pending C"]);
-    assert_eq!(desk.item(2).outcome.as_deref(), Some("out of scope"));
-    let error = fail(&mut desk, json!({"action": "skip", "ids": [1, 3]}));
+    assert_eq!(act(&mut caller, skip), "Skipped TODO: 2");
+    assert_eq!(caller.list(), ["#1 pending A", "#2 cancelled B", "#3 pending C"]);
+    assert_eq!(caller.item(2).outcome.as_deref(), Some("out of scope"));
+    let error = fail(&mut caller, json!({"action": "skip", "ids": [1, 3]}));
     assert_eq!(error, "skip takes exactly one id, not 2: call it for each");
-    let error = fail(&mut desk, json!({"action": "skip_multiple", "ids": [1, 3]}));
+    let error = fail(&mut caller, json!({"action": "skip_multiple", "ids": [1, 3]}));
     assert_eq!(error, "skip takes exactly one id, not 2: call it for each");
-    assert_eq!(act(&mut desk, json!({"action": "skip_multiple", "ids": [3]})), "Skipped TODO: 3");
+    assert_eq!(act(&mut caller, json!({"action": "skip_multiple", "ids": [3]})), "Skipped TODO: 3");
 }
 
 #[test]
 fn skip_warns_of_what_depends_on_it_by_position() {
-    let mut desk = desk(&["A", "B"]);
+    let mut caller = caller(&["A", "B"]);
     let patch = punchlist_model::Patch {
         after: vec![ItemRef::Number(Number(1))],
         ..punchlist_model::Patch::default()
     };
-    desk.beside(vec![Op::Edit { item: ItemRef::Number(Number(2)), patch: Box::new(patch) }]);
+    caller.beside(vec![Op::Edit { item: ItemRef::Number(Number(2)), patch: Box::new(patch) }]);
     assert_eq!(
-        json(&desk.ok(TOOL, json!({"action": "skip", "ids": [1]}))),
+        json(&caller.ok(TOOL, json!({"action": "skip", "ids": [1]}))),
         json!({
             "ok": true,
             "output": "Skipped TODO: 1",
@@ -191,33 +191,33 @@ fn skip_warns_of_what_depends_on_it_by_position() {
 
 #[test]
 fn replace_all_makes_every_entry_todo_keeps_equal_titles_and_warns_of_what_was_open() {
-    let mut desk = desk(&["A", "B", "C"]);
-    act(&mut desk, json!({"action": "complete_multiple", "ids": [1, 2]}));
-    let before = desk.item(1);
+    let mut caller = caller(&["A", "B", "C"]);
+    act(&mut caller, json!({"action": "complete_multiple", "ids": [1, 2]}));
+    let before = caller.item(1);
     let todos = json!([{"content": "X"}, {"content": "A"}]);
     assert_eq!(
-        desk.ok(TOOL, json!({"action": "replace_all", "todos": todos})),
+        caller.ok(TOOL, json!({"action": "replace_all", "todos": todos})),
         r#"{"ok":true,"output":"Replaced all TODOs with 2 new items","warnings":["Dropped while open: TODO \"C\""]}"#
     );
-    assert_eq!(desk.list(), ["#4 pending X", "#1 pending A"]);
-    let after = desk.item(1);
+    assert_eq!(caller.list(), ["#4 pending X", "#1 pending A"]);
+    let after = caller.item(1);
     assert_eq!((after.id, after.created_at), (before.id, before.created_at));
-    assert!(desk.item(2).is_superseded());
+    assert!(caller.item(2).is_superseded());
 }
 
 #[test]
 fn replace_all_with_nothing_clears_the_list_and_deletes_nothing() {
-    let mut desk = desk(&["A"]);
-    act(&mut desk, json!({"action": "complete_multiple", "ids": [1]}));
-    let reply = desk.ok(TOOL, json!({"action": "replace_all", "todos": []}));
+    let mut caller = caller(&["A"]);
+    act(&mut caller, json!({"action": "complete_multiple", "ids": [1]}));
+    let reply = caller.ok(TOOL, json!({"action": "replace_all", "todos": []}));
     assert_eq!(reply, r#"{"ok":true,"output":"Replaced all TODOs with 0 new items"}"#);
-    assert!(desk.list().is_empty());
-    assert_eq!(desk.item(1).status, Status::Completed);
+    assert!(caller.list().is_empty());
+    assert_eq!(caller.item(1).status, Status::Completed);
 }
 
 #[test]
 fn names_with_todos_or_todo_appended_are_accepted() {
-    let mut desk = desk(&["A", "B", "C", "D"]);
+    let mut caller = caller(&["A", "B", "C", "D"]);
     let todos = json!([{"content": "X"}]);
     for (action, output) in [
         ("add_multiple_todos", "Added 1 TODOs"),
@@ -230,51 +230,51 @@ fn names_with_todos_or_todo_appended_are_accepted() {
         ("list_todos", "<todos><todo id=\"1\" status=\"done\">X</todo></todos>"),
     ] {
         let arguments = json!({"action": action, "todos": todos, "ids": [1], "position": 1});
-        assert_eq!(act(&mut desk, arguments), output, "{action}");
+        assert_eq!(act(&mut caller, arguments), output, "{action}");
     }
 }
 
 #[test]
 fn ids_may_be_strings_a_single_number_or_a_field_called_id() {
-    let mut desk = desk(&["A", "B", "C", "D"]);
+    let mut caller = caller(&["A", "B", "C", "D"]);
     for (arguments, output) in [
         (json!({"action": "complete_multiple", "ids": ["1"]}), "Completed TODOs: 1"),
         (json!({"action": "complete_multiple", "ids": 2.0}), "Completed TODOs: 2"),
         (json!({"action": "skip_todo", "id": 3}), "Skipped TODO: 3"),
         (json!({"action": "skip_todo", "id": "4"}), "Skipped TODO: 4"),
     ] {
-        assert_eq!(act(&mut desk, arguments), output);
+        assert_eq!(act(&mut caller, arguments), output);
     }
 }
 
 #[test]
 fn at_most_30_may_be_open_and_done_ones_do_not_count() {
     let titles: Vec<String> = (1..=30).map(|n| format!("T{n}")).collect();
-    let mut desk = desk(&[]);
-    act(&mut desk, json!({"action": "add_multiple", "todos": titles}));
+    let mut caller = caller(&[]);
+    act(&mut caller, json!({"action": "add_multiple", "todos": titles}));
     let more = json!({"action": "add_multiple", "todos": ["X", "Y"]});
     assert_eq!(
-        fail(&mut desk, more.clone()),
+        fail(&mut caller, more.clone()),
         "That would make 32 open TODOs; at most 30 may be open at once. Use complete_multiple or \
          skip first."
     );
-    act(&mut desk, json!({"action": "complete_multiple", "ids": [1, 2]}));
-    assert_eq!(act(&mut desk, more), "Added 2 TODOs");
+    act(&mut caller, json!({"action": "complete_multiple", "ids": [1, 2]}));
+    assert_eq!(act(&mut caller, more), "Added 2 TODOs");
 }
 
 #[test]
 fn an_abort_puts_what_is_doing_back() {
-    let mut desk = desk(&["A"]);
-    act(&mut desk, json!({"action": "next"}));
-    desk.beside(vec![Op::Release(ItemRef::Number(Number(1)))]);
-    let xml = act(&mut desk, json!({"action": "list"}));
+    let mut caller = caller(&["A"]);
+    act(&mut caller, json!({"action": "next"}));
+    caller.beside(vec![Op::Release(ItemRef::Number(Number(1)))]);
+    let xml = act(&mut caller, json!({"action": "list"}));
     assert_eq!(xml, "<todos><todo id=\"1\" status=\"todo\">A</todo></todos>");
 }
 
 #[test]
 fn a_todo_that_requires_verification_stays_doing_until_verified() {
-    let mut desk = desk(&["A"]);
-    act(&mut desk, json!({"action": "next"}));
+    let mut caller = caller(&["A"]);
+    act(&mut caller, json!({"action": "next"}));
     let check = punchlist_model::Check {
         command: "true".into(),
         covers: Vec::new(),
@@ -282,28 +282,28 @@ fn a_todo_that_requires_verification_stays_doing_until_verified() {
     };
     let patch =
         punchlist_model::Patch { check: Some(Some(check)), ..punchlist_model::Patch::default() };
-    desk.beside(vec![Op::Edit { item: ItemRef::Number(Number(1)), patch: Box::new(patch) }]);
+    caller.beside(vec![Op::Edit { item: ItemRef::Number(Number(1)), patch: Box::new(patch) }]);
     assert_eq!(
-        fail(&mut desk, json!({"action": "complete_multiple", "ids": [1]})),
+        fail(&mut caller, json!({"action": "complete_multiple", "ids": [1]})),
         "TODO 1 \"A\" cannot be completed: it needs checked evidence and has none. It stays doing \
          until it is verified: run `punchlist verify 1`. Then use complete_multiple again."
     );
-    assert_eq!(desk.item(1).status, Status::InProgress);
+    assert_eq!(caller.item(1).status, Status::InProgress);
 }
 
 #[test]
 fn a_batch_is_one_change_and_a_list_is_none() {
-    let mut desk = desk(&["A", "B"]);
-    let reply = desk.call(TOOL, json!({"action": "complete_multiple", "ids": [1, 2]}));
+    let mut caller = caller(&["A", "B"]);
+    let reply = caller.call(TOOL, json!({"action": "complete_multiple", "ids": [1, 2]}));
     assert!(reply.changed);
-    assert!(!desk.call(TOOL, json!({"action": "list"})).changed);
-    let journal = now(desk.store.journal(desk.plan, Revision(0), 10)).unwrap();
+    assert!(!caller.call(TOOL, json!({"action": "list"})).changed);
+    let journal = now(caller.store.journal(caller.plan, Revision(0), 10)).unwrap();
     assert_eq!(journal.len(), 2);
 }
 
 #[test]
 fn bad_arguments_are_named_with_what_is_legal() {
-    let mut desk = desk(&["A"]);
+    let mut caller = caller(&["A"]);
     let legal = "\"list\" or \"add_multiple\" or \"add_after_position\" or \"start\" or \"next\" \
                  or \"complete_multiple\" or \"skip\" or \"replace_all\"";
     let like = "`todos` is a list of {\"content\": \"…\"}";
@@ -342,7 +342,7 @@ fn bad_arguments_are_named_with_what_is_legal() {
         ),
         (
             json!({"action": "add_multiple", "todos": ["ok", " "]}),
-            "entry 2: the title is empty. Mend it and send all entries again.".to_owned(),
+            "entry 2: the title is empty. Fix it and send all entries again.".to_owned(),
         ),
         (
             json!({"action": "add_after_position", "todos": ["X"]}),
@@ -376,10 +376,10 @@ fn bad_arguments_are_named_with_what_is_legal() {
         ),
         (
             json!({"action": "add_multiple", "todos": [{"content": "a\u{0}b"}]}),
-            "entry 1: the title contains a NUL character. Mend it and send all entries again."
+            "entry 1: the title contains a NUL character. Fix it and send all entries again."
                 .to_owned(),
         ),
     ] {
-        assert_eq!(fail(&mut desk, arguments.clone()), error, "{arguments}");
+        assert_eq!(fail(&mut caller, arguments.clone()), error, "{arguments}");
     }
 }

@@ -1,4 +1,4 @@
-//! The dialects driven end to end, as a model would drive them, against a store in memory.
+//! The dialects end to end, as a model uses them, with a store in memory.
 
 mod hostile;
 mod manager;
@@ -20,13 +20,13 @@ use punchlist_model::store::memory::Memory;
 use punchlist_model::store::{Applied, Change, Error, NewPlan, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, Number, Op, Plan, PlanId, Revision,
-    Rules, Timestamp, decide,
+    Rules, Slice, Timestamp, decide,
 };
 use serde_json::Value;
 
 use super::{Answer, Dialect, Reply, Surface};
 
-/// A future of the memory store, which is always ready at once.
+/// The result of a future of the memory store, which is always ready at once.
 fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -34,20 +34,20 @@ fn now<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A model at work on one plan.
-struct Desk {
+/// A model that works on one plan.
+struct Caller {
     store: Memory,
     plan: PlanId,
     dialect: Dialect,
     who: &'static str,
     mode: Mode,
     limits: Limits,
-    /// What the model was last shown, once that matters.
+    /// The revision that the model was last shown, if the test sets it.
     base: Option<Revision>,
     step: u8,
 }
 
-impl Desk {
+impl Caller {
     fn new(dialect: Dialect) -> Self {
         let store = Memory::new();
         let at = Timestamp::from_millisecond(1_800_000_000_000).unwrap();
@@ -67,19 +67,19 @@ impl Desk {
         Self { store, plan, dialect, who: "model", mode, limits, base: None, step: 0 }
     }
 
-    /// A call with arguments in JSON.
+    /// Makes a call with JSON arguments.
     fn call(&mut self, tool: &str, arguments: Value) -> Reply {
         self.raw(tool, arguments.to_string().as_bytes())
     }
 
-    /// A call that must succeed; gives its text.
+    /// Makes a call that must succeed; returns its text.
     fn ok(&mut self, tool: &str, arguments: Value) -> String {
         let reply = self.call(tool, arguments);
         assert!(!reply.is_error, "{}", reply.text);
         reply.text
     }
 
-    /// A call that must fail and change nothing; gives its text.
+    /// Makes a call that must fail and change nothing; returns its text.
     fn err(&mut self, tool: &str, arguments: Value) -> String {
         let before = self.whole();
         let reply = self.call(tool, arguments);
@@ -88,8 +88,8 @@ impl Desk {
         reply.text
     }
 
-    /// A call as bytes. Whatever it is, the reply must fit the tool's output schema, and must be the
-    /// same whether it is made from the whole plan or from the slice that a large plan would give.
+    /// Makes a call with bytes as arguments. The reply must match the tool's output schema, and
+    /// must be the same from the whole plan as from the slice that the call needs.
     fn raw(&mut self, tool: &str, arguments: &[u8]) -> Reply {
         let reply = self.drive(tool, arguments);
         let spec = self.dialect.tools(Surface::Full).into_iter().find(|it| it.name == tool);
@@ -109,14 +109,14 @@ impl Desk {
         };
         let Some(ops) = call.ops() else {
             return call
-                .reply(Answer::Read(&now(self.store.read(self.plan, call.needs())).unwrap()));
+                .reply(Answer::Read(now(self.store.read(self.plan, call.needs())).unwrap()));
         };
         let ctx = self.ctx();
         let slice = now(self.store.read(self.plan, Needs::of(ops))).unwrap();
         match now(self.store.change(self.plan, Change::new(ops.to_vec(), ctx.clone()))) {
             Ok(applied) => {
                 let reply = call.reply(Answer::Changed(&applied));
-                // With a journal to look at, only the store can decide alike.
+                // With a base revision, only the store has the journal that the decision needs.
                 if self.base.is_none() {
                     let sliced = apply(slice, ops, &ctx).unwrap();
                     assert_eq!(call.reply(Answer::Changed(&sliced)), reply);
@@ -149,18 +149,18 @@ impl Desk {
         }
     }
 
-    /// Something that happens beside the tools: a verb, another worker.
+    /// A change that is not made with the tools, such as by a verb or another worker.
     fn beside(&mut self, ops: Vec<Op>) -> Applied {
         let ctx = self.ctx();
         now(self.store.change(self.plan, Change::new(ops, ctx))).unwrap()
     }
 
-    /// From here on the model has seen the plan as it is now, and nothing of what comes later.
+    /// From now on the model has seen the current revision, and no later one.
     fn see(&mut self) {
         self.base = Some(self.whole().revision);
     }
 
-    /// Something that somebody else does.
+    /// A change by somebody else.
     fn other(&mut self, ops: Vec<Op>) {
         let who = std::mem::replace(&mut self.who, "other");
         self.beside(ops);
@@ -168,7 +168,7 @@ impl Desk {
     }
 
     fn whole(&self) -> Plan {
-        now(self.store.read(self.plan, Needs::whole())).unwrap()
+        now(self.store.whole(self.plan)).unwrap()
     }
 
     fn item(&self, number: u32) -> Item {
@@ -187,7 +187,7 @@ impl Desk {
     }
 }
 
-fn apply(mut plan: Plan, ops: &[Op], ctx: &Ctx) -> Result<Applied, Error> {
+fn apply(mut plan: Slice, ops: &[Op], ctx: &Ctx) -> Result<Applied, Error> {
     let decision = decide(&plan, ops, ctx)?;
     for event in &decision.events {
         plan.evolve(event);
@@ -200,7 +200,7 @@ fn foreign() -> String {
     ItemId(IdSource::fixed(Timestamp::UNIX_EPOCH, 99).nth(7)).to_string()
 }
 
-/// The JSON that a reply's text is.
+/// The reply's text, parsed as JSON.
 fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }

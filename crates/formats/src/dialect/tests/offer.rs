@@ -1,10 +1,10 @@
-//! What a model is offered: tools, schemas, how much of them.
+//! What a model is offered: tools and schemas, at each surface.
 
 use serde_json::Value;
 
 use crate::dialect::{Dialect, Surface};
 
-/// Everything that a client sees, in the form in which it sees it.
+/// Everything that a client sees, in the client's format.
 fn seen(dialect: Dialect, surface: Surface) -> (usize, String) {
     let tools: Vec<Value> = dialect.tools(surface).iter().map(|tool| tool.to_json()).collect();
     let section = dialect.prompt_section(surface).unwrap_or_default();
@@ -65,7 +65,7 @@ fn thin_has_one_line_descriptions_and_no_prompt_section_and_full_has_more() {
             assert_eq!(thin.name, full.name);
             assert!(thin.description.len() < 80 && !thin.description.contains('\n'));
             assert!(thin.description.len() < full.description.len());
-            // A field may be called so; nothing may have one.
+            // A field may be named `description`, but no schema may have one.
             assert!(!thin.input_schema.to_string().contains("\"description\":\""));
         }
     }

@@ -1,12 +1,12 @@
-//! The dialects of other programs against recordings of those programs: fed the recorded arguments,
-//! they give the recorded results, and their schemas ask for the same.
+//! The dialects of other programs compared with recordings of these programs: the recorded
+//! arguments give the recorded results, and the schemas require the same fields.
 
 use serde_json::Value;
 
-use super::{Desk, json};
+use super::{Caller, json};
 use crate::dialect::{Dialect, Surface};
 
-/// A call as it was recorded, and what the model was told.
+/// A recorded call and the result that the model got.
 struct Recorded {
     tool: String,
     arguments: String,
@@ -14,8 +14,8 @@ struct Recorded {
     is_error: bool,
 }
 
-/// The tool calls of a Claude Code stream or session file with their results, in the order in which
-/// they were answered.
+/// The tool calls in a Claude Code stream or session file with their results, in the order of the
+/// results.
 fn claude(text: &str) -> Vec<Recorded> {
     let mut calls: Vec<(String, String, String)> = Vec::new();
     let mut recorded = Vec::new();
@@ -80,19 +80,19 @@ fn gemini(text: &str) -> Vec<Recorded> {
         .collect()
 }
 
-/// Plays a recording. An error may go on after a blank line, to name what it is about.
+/// Replays a recording. An error may have additional text after a blank line.
 fn check(dialect: Dialect, recording: &[Recorded]) {
     assert!(!recording.is_empty());
-    let mut desk = Desk::new(dialect);
+    let mut caller = Caller::new(dialect);
     for Recorded { tool, arguments, result, is_error } in recording {
-        let reply = desk.raw(tool, arguments.as_bytes());
+        let reply = caller.raw(tool, arguments.as_bytes());
         let said = match is_error {
             true => reply.text.split("\n\n").next().unwrap_or_default(),
             false => &reply.text,
         };
         assert_eq!(said, result, "{tool} {arguments}");
-        // Claude Code does not mark it as an error that a task is not there to be updated; we do,
-        // for it says that the call failed.
+        // Claude Code does not mark the update of a missing task as an error. Punchlist does,
+        // because the call failed.
         let missing = tool == "TaskUpdate" && result == "Task not found";
         assert_eq!(reply.is_error, *is_error || missing, "{tool} {arguments}");
     }
@@ -115,7 +115,7 @@ fn tasks_answer_as_claude_code_does_when_there_are_none() {
 fn tasks_refuse_bad_arguments_as_claude_code_does() {
     let text = include_str!("../../../../../fixtures/claude/stream-invalid-tasks.jsonl");
     let mut recording = claude(text);
-    // What it says of tools that are not offered is for its own to know.
+    // Tools that the dialect does not offer are left out.
     recording.retain(|it| it.tool.starts_with("Task"));
     assert!(recording.iter().any(|it| it.is_error));
     check(Dialect::Tasks, &recording);
@@ -136,8 +136,8 @@ fn write_todos_answers_as_gemini_cli_does() {
     check(Dialect::WriteTodos, &recording);
 }
 
-/// A schema without what only narrows it: we tolerate more fields than those programs, and one list
-/// of words is another way to write a choice between a list and one more.
+/// A schema without keywords that only narrow it. Punchlist accepts more fields than those
+/// programs, and one list of words is equivalent to a choice between a list and one more word.
 fn essence(mut schema: Value) -> Value {
     let words = |of: &Value| -> Vec<Value> {
         let one = of.get("const").cloned().into_iter();

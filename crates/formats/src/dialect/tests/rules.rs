@@ -1,4 +1,4 @@
-//! What holds in every dialect, and what a store that fails sounds like.
+//! What holds in every dialect, and the texts for a failing store.
 
 use punchlist_model::item::CheckRun;
 use punchlist_model::store::{Entry, Error};
@@ -8,40 +8,40 @@ use punchlist_model::{
 };
 use serde_json::json;
 
-use super::{Desk, json};
+use super::{Caller, json};
 use crate::dialect::{Answer, Call, Dialect};
 
 #[test]
 fn all_dialects_work_on_the_same_plan() {
-    let mut desk = Desk::new(Dialect::Turn);
-    desk.ok("create_todo", json!({"items": [{"title": "A"}, {"title": "B"}]}));
-    desk.dialect = Dialect::Manager;
-    desk.ok("todo_manager", json!({"action": "start", "ids": [1]}));
-    desk.dialect = Dialect::TodoWrite;
+    let mut caller = Caller::new(Dialect::Turn);
+    caller.ok("create_todo", json!({"items": [{"title": "A"}, {"title": "B"}]}));
+    caller.dialect = Dialect::Manager;
+    caller.ok("todo_manager", json!({"action": "start", "ids": [1]}));
+    caller.dialect = Dialect::TodoWrite;
     let entry = |content, status| json!({"content": content, "status": status, "activeForm": "…"});
     let todos = json!({"todos": [entry("A", "completed"), entry("B", "in_progress")]});
-    assert_eq!(desk.ok("TodoWrite", todos), "[x] A\n[>] B <- …\n\n(1/2 completed)");
-    desk.dialect = Dialect::Turn;
-    let value = json(&desk.ok("list_todo", json!({"status": "all"})));
+    assert_eq!(caller.ok("TodoWrite", todos), "[x] A\n[>] B <- …\n\n(1/2 completed)");
+    caller.dialect = Dialect::Turn;
+    let value = json(&caller.ok("list_todo", json!({"status": "all"})));
     assert_eq!(value["items"][0]["status"], "completed");
-    assert_eq!(value["items"][1]["id"], json!(desk.id(2)));
-    desk.dialect = Dialect::Tasks;
-    desk.ok("TaskUpdate", json!({"taskId": "2", "status": "pending"}));
-    desk.dialect = Dialect::WriteTodos;
+    assert_eq!(value["items"][1]["id"], json!(caller.id(2)));
+    caller.dialect = Dialect::Tasks;
+    caller.ok("TaskUpdate", json!({"taskId": "2", "status": "pending"}));
+    caller.dialect = Dialect::WriteTodos;
     let entry = |title, status| json!({"description": title, "status": status});
-    desk.ok("write_todos", json!({"todos": [entry("A", "completed"), entry("B", "blocked")]}));
-    desk.dialect = Dialect::UpdatePlan;
+    caller.ok("write_todos", json!({"todos": [entry("A", "completed"), entry("B", "blocked")]}));
+    caller.dialect = Dialect::UpdatePlan;
     let entry = |title, status| json!({"step": title, "status": status});
-    desk.ok("update_plan", json!({"plan": [entry("A", "completed"), entry("B", "pending")]}));
-    desk.dialect = Dialect::Tasks;
-    let text = desk.ok("TaskList", json!({}));
+    caller.ok("update_plan", json!({"plan": [entry("A", "completed"), entry("B", "pending")]}));
+    caller.dialect = Dialect::Tasks;
+    let text = caller.ok("TaskList", json!({}));
     assert_eq!(text, "#1 [completed] A\n#2 [pending] B [waiting for blocked]");
 }
 
 #[test]
 fn foreign_additions_to_arguments_are_tolerated() {
     for (dialect, tool, arguments) in samples() {
-        let mut desk = Desk::new(dialect);
+        let mut caller = Caller::new(dialect);
         let mut more = arguments.clone();
         for (name, value) in [
             ("wait_for_previous", json!(true)),
@@ -52,49 +52,49 @@ fn foreign_additions_to_arguments_are_tolerated() {
             more[name] = value;
         }
         assert_eq!(
-            desk.dialect.call(tool, more.to_string().as_bytes()),
+            caller.dialect.call(tool, more.to_string().as_bytes()),
             sample(dialect, tool, &arguments)
         );
-        desk.call(tool, more);
+        caller.call(tool, more);
     }
 }
 
 #[test]
 fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
     let hostile = "a\u{1b}[2Jb\u{9b}31mc\u{202e}d\u{7f}e\u{2066}f";
-    let mut desk = Desk::new(Dialect::Turn);
-    let mut texts = vec![desk.ok("create_todo", json!({"items": [{"title": hostile}]}))];
-    texts.push(desk.ok("next_todo", json!({})));
-    texts.push(desk.ok("list_todo", json!({})));
-    texts.push(desk.err("update_todo", json!({"todoId": 1, "status": "in_progress"})));
-    texts.push(desk.ok("update_todo", json!({"todoId": 1, "waitingOn": hostile})));
-    // In JSON nothing is lost: what cannot stand there raw is written as an escape.
+    let mut caller = Caller::new(Dialect::Turn);
+    let mut texts = vec![caller.ok("create_todo", json!({"items": [{"title": hostile}]}))];
+    texts.push(caller.ok("next_todo", json!({})));
+    texts.push(caller.ok("list_todo", json!({})));
+    texts.push(caller.err("update_todo", json!({"todoId": 1, "status": "in_progress"})));
+    texts.push(caller.ok("update_todo", json!({"todoId": 1, "waitingOn": hostile})));
+    // JSON loses nothing: characters that are not allowed are written as escapes.
     assert_eq!(json(&texts[2])["items"][0]["title"], hostile);
-    desk.dialect = Dialect::Manager;
-    texts.push(desk.ok("todo_manager", json!({"action": "list"})));
-    texts.push(desk.ok("todo_manager", json!({"action": "next"})));
-    texts.push(desk.err("todo_manager", json!({"action": hostile})));
-    desk.dialect = Dialect::TodoWrite;
+    caller.dialect = Dialect::Manager;
+    texts.push(caller.ok("todo_manager", json!({"action": "list"})));
+    texts.push(caller.ok("todo_manager", json!({"action": "next"})));
+    texts.push(caller.err("todo_manager", json!({"action": hostile})));
+    caller.dialect = Dialect::TodoWrite;
     let entry = json!({"content": hostile, "status": "pending", "activeForm": hostile});
-    texts.push(desk.ok("TodoWrite", json!({"todos": [entry]})));
-    texts.push(desk.ok("TodoWrite", json!({"todos": []})));
+    texts.push(caller.ok("TodoWrite", json!({"todos": [entry]})));
+    texts.push(caller.ok("TodoWrite", json!({"todos": []})));
     assert!(texts[9].contains("Not of this list, and still open: #1 a"), "{}", texts[9]);
-    desk.dialect = Dialect::WriteTodos;
+    caller.dialect = Dialect::WriteTodos;
     let entry = json!({"description": hostile, "status": "blocked"});
-    texts.push(desk.ok("write_todos", json!({"todos": [entry]})));
-    texts.push(desk.err("write_todos", json!({"todos": [{"status": hostile}]})));
-    desk.dialect = Dialect::UpdatePlan;
-    texts.push(desk.err("update_plan", json!({"plan": [{"step": "A", "status": hostile}]})));
-    texts.push(desk.ok("update_plan", json!({"plan": []})));
-    desk.dialect = Dialect::Tasks;
+    texts.push(caller.ok("write_todos", json!({"todos": [entry]})));
+    texts.push(caller.err("write_todos", json!({"todos": [{"status": hostile}]})));
+    caller.dialect = Dialect::UpdatePlan;
+    texts.push(caller.err("update_plan", json!({"plan": [{"step": "A", "status": hostile}]})));
+    texts.push(caller.ok("update_plan", json!({"plan": []})));
+    caller.dialect = Dialect::Tasks;
     let all = json!({"subject": hostile, "description": format!("{hostile}\n{hostile}")});
-    texts.push(desk.ok("TaskCreate", all));
-    texts.push(desk.ok("TaskUpdate", json!({"taskId": "2", "owner": hostile})));
-    texts.push(desk.ok("TaskGet", json!({"taskId": "2"})));
-    texts.push(desk.ok("TaskList", json!({})));
-    texts.push(desk.err("TaskUpdate", json!({"taskId": "2", "status": hostile})));
-    texts.push(desk.err("TaskUpdate", json!({"taskId": "2", "addBlocks": [hostile, "2"]})));
-    texts.push(desk.err("TaskUpdate", json!({"taskId": "2", "addBlocks": ["2"]})));
+    texts.push(caller.ok("TaskCreate", all));
+    texts.push(caller.ok("TaskUpdate", json!({"taskId": "2", "owner": hostile})));
+    texts.push(caller.ok("TaskGet", json!({"taskId": "2"})));
+    texts.push(caller.ok("TaskList", json!({})));
+    texts.push(caller.err("TaskUpdate", json!({"taskId": "2", "status": hostile})));
+    texts.push(caller.err("TaskUpdate", json!({"taskId": "2", "addBlocks": [hostile, "2"]})));
+    texts.push(caller.err("TaskUpdate", json!({"taskId": "2", "addBlocks": ["2"]})));
     for text in texts {
         let raw = |char: char| {
             (char.is_control() && char != '\n') || matches!(char, '\u{202e}' | '\u{2066}')
@@ -103,7 +103,7 @@ fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
     }
 }
 
-/// A good call of every tool.
+/// A valid call of every tool.
 fn samples() -> Vec<(Dialect, &'static str, serde_json::Value)> {
     vec![
         (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": ["A"]})),
@@ -179,9 +179,9 @@ fn every_rule() -> Vec<Broken> {
 #[test]
 fn every_refusal_is_an_error_in_the_tools_style_that_says_what_to_use() {
     for dialect in Dialect::ALL {
-        let mut desk = Desk::new(Dialect::Manager);
-        desk.ok("todo_manager", json!({"action": "add_multiple", "todos": ["One", "Other"]}));
-        let plan = desk.whole();
+        let mut caller = Caller::new(Dialect::Manager);
+        caller.ok("todo_manager", json!({"action": "add_multiple", "todos": ["One", "Other"]}));
+        let plan = caller.whole();
         let (_, tool, arguments) = samples().into_iter().rfind(|(it, ..)| *it == dialect).unwrap();
         let call = sample(dialect, tool, &arguments).unwrap();
         let mut table = String::new();
@@ -197,10 +197,10 @@ fn every_refusal_is_an_error_in_the_tools_style_that_says_what_to_use() {
             assert!(reply.is_error && !reply.changed);
             table.push_str(&reply.text);
             table.push('\n');
-            // Without the plan it is told all the same, by title.
+            // Without the plan, the reply names the item by title.
             assert!(call.reply(Answer::Failed(&error, None)).is_error);
         }
-        for (id, name) in [(desk.id(1), "ID-1"), (desk.id(2), "ID-2")] {
+        for (id, name) in [(caller.id(1), "ID-1"), (caller.id(2), "ID-2")] {
             table = table.replace(&id, name);
         }
         insta::assert_snapshot!(format!("refusals_{dialect}"), table);
@@ -224,8 +224,7 @@ fn completions() -> Vec<(Dialect, &'static str, serde_json::Value)> {
     ]
 }
 
-/// Checks are run and approvals are given by verbs, which the refusal names; and it says what the item
-/// really is.
+/// Verbs run checks and give approvals. The refusal names the verb and the item's current status.
 #[test]
 fn what_cannot_be_completed_without_evidence_names_the_verb_that_gets_it_and_who_may_run_it() {
     let it = || ItemRef::Number(Number(2));
@@ -266,11 +265,11 @@ fn what_cannot_be_completed_without_evidence_names_the_verb_that_gets_it_and_who
     for (what, ops) in cases {
         table.push_str(&format!("# {what}\n"));
         for (dialect, tool, arguments) in completions() {
-            let mut desk = Desk::new(Dialect::Manager);
-            desk.ok("todo_manager", json!({"action": "add_multiple", "todos": ["One", "Other"]}));
-            desk.beside(ops.clone());
-            desk.dialect = dialect;
-            let text = desk.err(tool, arguments).replace(&desk.id(2), "ID-2");
+            let mut caller = Caller::new(Dialect::Manager);
+            caller.ok("todo_manager", json!({"action": "add_multiple", "todos": ["One", "Other"]}));
+            caller.beside(ops.clone());
+            caller.dialect = dialect;
+            let text = caller.err(tool, arguments).replace(&caller.id(2), "ID-2");
             table.push_str(&format!("{dialect}: {text}\n"));
         }
         table.push('\n');
@@ -316,14 +315,15 @@ fn a_store_that_fails_is_told_in_the_tools_style() {
 
 #[test]
 fn the_wrong_kind_of_answer_is_an_error_and_no_panic() {
-    let mut desk = Desk::new(Dialect::Manager);
-    desk.ok("todo_manager", json!({"action": "add_multiple", "todos": ["A"]}));
-    let plan = desk.whole();
+    let mut caller = Caller::new(Dialect::Manager);
+    caller.ok("todo_manager", json!({"action": "add_multiple", "todos": ["A"]}));
+    let plan = caller.whole();
     for (dialect, tool, arguments) in samples() {
         let call = sample(dialect, tool, &arguments).unwrap();
-        assert_eq!(call.reply(Answer::Read(&plan)).is_error, call.ops().is_some(), "{tool}");
+        let reply = call.reply(Answer::Read(plan.clone().into()));
+        assert_eq!(reply.is_error, call.ops().is_some(), "{tool}");
     }
-    let applied = desk.beside(Vec::new());
+    let applied = caller.beside(Vec::new());
     for (dialect, tool, arguments) in [
         (Dialect::Turn, "list_todo", json!({})),
         (Dialect::Tasks, "TaskList", json!({})),

@@ -3,7 +3,7 @@
 use punchlist_model::{ItemRef, NewItem, Number, Op, PlanPatch, Rules};
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::Caller;
 use crate::dialect::Dialect;
 
 const TOOL: &str = "update_plan";
@@ -15,25 +15,25 @@ fn plan(steps: &[(&str, &str)]) -> Value {
 
 #[test]
 fn the_result_is_two_words_whatever_was_sent() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
+    let mut caller = Caller::new(Dialect::UpdatePlan);
     let mut arguments = plan(&[("A", "in_progress"), ("B", "pending")]);
     arguments["explanation"] = "Because".into();
-    let reply = desk.call(TOOL, arguments);
+    let reply = caller.call(TOOL, arguments);
     assert_eq!((reply.text.as_str(), reply.structured, reply.shows), ("Plan updated", None, true));
-    assert_eq!(desk.list(), ["#1 in_progress A", "#2 pending B"]);
-    assert_eq!(desk.ok(TOOL, plan(&[("A", "completed"), ("B", "completed")])), "Plan updated");
-    assert_eq!(desk.ok(TOOL, plan(&[])), "Plan updated");
-    assert!(desk.list().is_empty());
+    assert_eq!(caller.list(), ["#1 in_progress A", "#2 pending B"]);
+    assert_eq!(caller.ok(TOOL, plan(&[("A", "completed"), ("B", "completed")])), "Plan updated");
+    assert_eq!(caller.ok(TOOL, plan(&[])), "Plan updated");
+    assert!(caller.list().is_empty());
 }
 
 #[test]
 fn an_explanation_is_passed_over_but_must_be_a_text() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
+    let mut caller = Caller::new(Dialect::UpdatePlan);
     for explanation in [json!("x"), json!(null)] {
-        desk.ok(TOOL, json!({"explanation": explanation, "plan": []}));
+        caller.ok(TOOL, json!({"explanation": explanation, "plan": []}));
     }
     assert_eq!(
-        desk.err(TOOL, json!({"explanation": 1, "plan": []})),
+        caller.err(TOOL, json!({"explanation": 1, "plan": []})),
         "failed to parse function arguments: invalid type: integer `1`, expected a string at line \
          1 column 16"
     );
@@ -41,36 +41,36 @@ fn an_explanation_is_passed_over_but_must_be_a_text() {
 
 #[test]
 fn warnings_follow_the_exact_result_after_a_blank_line_and_never_appear_without_cause() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
-    desk.ok(TOOL, plan(&[("A", "completed"), ("Update docs", "pending"), ("C", "pending")]));
-    let text = desk.ok(TOOL, plan(&[("C", "in_progress")]));
+    let mut caller = Caller::new(Dialect::UpdatePlan);
+    caller.ok(TOOL, plan(&[("A", "completed"), ("Update docs", "pending"), ("C", "pending")]));
+    let text = caller.ok(TOOL, plan(&[("C", "in_progress")]));
     assert_eq!(text, "Plan updated\n\nDropped while open: #2 Update docs");
-    assert_eq!(desk.ok(TOOL, plan(&[("C", "completed")])), "Plan updated");
+    assert_eq!(caller.ok(TOOL, plan(&[("C", "completed")])), "Plan updated");
 }
 
 #[test]
 fn one_step_in_progress_unless_the_plan_allows_more() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
-    desk.ok(TOOL, plan(&[("A", "pending")]));
+    let mut caller = Caller::new(Dialect::UpdatePlan);
+    caller.ok(TOOL, plan(&[("A", "pending")]));
     let two = plan(&[("A", "pending"), ("B", "in_progress"), ("C", "in_progress")]);
-    let text = desk.err(TOOL, two.clone());
+    let text = caller.err(TOOL, two.clone());
     assert_eq!(
         text,
         "entry 3: step \"C\" cannot be started: step \"B\" is in_progress. Send update_plan again \
          with \"B\" completed or pending, or this one pending."
     );
     let rules = Some(Rules { max_in_progress: Some(2), ..Rules::default() });
-    desk.beside(vec![Op::Plan(Box::new(PlanPatch { rules, ..PlanPatch::default() }))]);
-    assert_eq!(desk.ok(TOOL, two), "Plan updated");
+    caller.beside(vec![Op::Plan(Box::new(PlanPatch { rules, ..PlanPatch::default() }))]);
+    assert_eq!(caller.ok(TOOL, two), "Plan updated");
 }
 
 #[test]
 fn what_others_did_is_named_and_then_the_plan_is_shown() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
-    desk.ok(TOOL, plan(&[("A", "pending")]));
-    desk.see();
-    desk.other(vec![Op::Add(Box::new(NewItem::titled("Theirs")))]);
-    let text = desk.ok(TOOL, plan(&[("A", "completed")]));
+    let mut caller = Caller::new(Dialect::UpdatePlan);
+    caller.ok(TOOL, plan(&[("A", "pending")]));
+    caller.see();
+    caller.other(vec![Op::Add(Box::new(NewItem::titled("Theirs")))]);
+    let text = caller.ok(TOOL, plan(&[("A", "completed")]));
     assert_eq!(
         text,
         "Plan updated\n\nAdded since by other: #2 Theirs\n\nThe plan is now:\n1. [completed] A\n\
@@ -80,11 +80,11 @@ fn what_others_did_is_named_and_then_the_plan_is_shown() {
 
 #[test]
 fn a_conflict_shows_the_plan_as_it_is() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
-    desk.ok(TOOL, plan(&[("A", "pending"), ("B", "pending")]));
-    desk.see();
-    desk.other(vec![Op::Cancel { item: ItemRef::Number(Number(1)), reason: None }]);
-    let reply = desk.call(TOOL, plan(&[("A", "completed"), ("B", "pending")]));
+    let mut caller = Caller::new(Dialect::UpdatePlan);
+    caller.ok(TOOL, plan(&[("A", "pending"), ("B", "pending")]));
+    caller.see();
+    caller.other(vec![Op::Cancel { item: ItemRef::Number(Number(1)), reason: None }]);
+    let reply = caller.call(TOOL, plan(&[("A", "completed"), ("B", "pending")]));
     assert!(reply.is_error && reply.shows && !reply.changed);
     assert_eq!(
         reply.text,
@@ -96,18 +96,18 @@ fn a_conflict_shows_the_plan_as_it_is() {
 
 #[test]
 fn a_step_keeps_its_number_and_the_same_plan_again_changes_nothing() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
-    desk.ok(TOOL, plan(&[("Fix failing tests", "pending"), ("B", "pending")]));
+    let mut caller = Caller::new(Dialect::UpdatePlan);
+    caller.ok(TOOL, plan(&[("Fix failing tests", "pending"), ("B", "pending")]));
     let again = plan(&[("B", "in_progress"), ("Fix the failing tests", "pending")]);
-    assert!(desk.call(TOOL, again.clone()).changed);
-    assert_eq!(desk.list(), ["#2 in_progress B", "#1 pending Fix the failing tests"]);
-    assert!(!desk.call(TOOL, again).changed);
+    assert!(caller.call(TOOL, again.clone()).changed);
+    assert_eq!(caller.list(), ["#2 in_progress B", "#1 pending Fix the failing tests"]);
+    assert!(!caller.call(TOOL, again).changed);
 }
 
 #[test]
 fn bad_arguments_are_told_as_codex_tells_them() {
-    let mut desk = Desk::new(Dialect::UpdatePlan);
-    desk.ok(TOOL, plan(&[("A", "pending")]));
+    let mut caller = Caller::new(Dialect::UpdatePlan);
+    caller.ok(TOOL, plan(&[("A", "pending")]));
     for (arguments, error) in [
         ("", "missing field `plan` at line 1 column 2"),
         ("{}", "missing field `plan` at line 1 column 2"),
@@ -130,13 +130,13 @@ fn bad_arguments_are_told_as_codex_tells_them() {
              missing field `step`",
         ),
     ] {
-        let reply = desk.raw(TOOL, arguments.as_bytes());
+        let reply = caller.raw(TOOL, arguments.as_bytes());
         let error = format!("failed to parse function arguments: {error}");
         assert_eq!((reply.text, reply.is_error), (error, true), "{arguments}");
     }
     assert_eq!(
-        desk.err(TOOL, plan(&[("A", "pending"), (" ", "pending")])),
-        "entry 2: the title is empty. Mend it and send update_plan again."
+        caller.err(TOOL, plan(&[("A", "pending"), (" ", "pending")])),
+        "entry 2: the title is empty. Fix it and send update_plan again."
     );
-    assert_eq!(desk.list(), ["#1 pending A"]);
+    assert_eq!(caller.list(), ["#1 pending A"]);
 }

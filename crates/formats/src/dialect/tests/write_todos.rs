@@ -3,7 +3,7 @@
 use punchlist_model::{ItemRef, NewItem, Number, Op};
 use serde_json::{Value, json};
 
-use super::Desk;
+use super::Caller;
 use crate::dialect::Dialect;
 
 const TOOL: &str = "write_todos";
@@ -20,52 +20,52 @@ fn number(number: u32) -> ItemRef {
 
 #[test]
 fn blocked_is_pending_with_something_to_wait_for() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    let text = desk.ok(TOOL, list(&[("A", "blocked"), ("B", "pending")]));
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    let text = caller.ok(TOOL, list(&[("A", "blocked"), ("B", "pending")]));
     assert_eq!(text, format!("{UPDATED}1. [blocked] A\n2. [pending] B"));
-    assert_eq!(desk.list(), ["#1 pending A", "#2 pending B"]);
-    assert_eq!(desk.item(1).waiting_on.as_deref(), Some("blocked"));
-    assert_eq!(desk.item(2).waiting_on, None);
-    // And every way out of it.
+    assert_eq!(caller.list(), ["#1 pending A", "#2 pending B"]);
+    assert_eq!(caller.item(1).waiting_on.as_deref(), Some("blocked"));
+    assert_eq!(caller.item(2).waiting_on, None);
+    // Each status that ends the wait.
     for (status, waits) in
         [("blocked", true), ("pending", false), ("in_progress", false), ("cancelled", false)]
     {
-        desk.ok(TOOL, list(&[("A", "blocked"), ("B", "pending")]));
-        desk.ok(TOOL, list(&[("A", status), ("B", "pending")]));
-        assert_eq!(desk.item(1).waiting_on.is_some(), waits, "{status}");
+        caller.ok(TOOL, list(&[("A", "blocked"), ("B", "pending")]));
+        caller.ok(TOOL, list(&[("A", status), ("B", "pending")]));
+        assert_eq!(caller.item(1).waiting_on.is_some(), waits, "{status}");
     }
 }
 
 #[test]
 fn what_somebody_else_wrote_down_to_wait_for_stays() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    desk.ok(TOOL, list(&[("A", "pending"), ("B", "in_progress")]));
-    desk.beside(vec![
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    caller.ok(TOOL, list(&[("A", "pending"), ("B", "in_progress")]));
+    caller.beside(vec![
         Op::Wait { item: number(1), on: "the owner".into() },
         Op::Wait { item: number(2), on: "the build".into() },
     ]);
-    let text = desk.ok(TOOL, list(&[("A", "blocked"), ("B", "in_progress")]));
+    let text = caller.ok(TOOL, list(&[("A", "blocked"), ("B", "in_progress")]));
     assert_eq!(text, format!("{UPDATED}1. [blocked] A\n2. [in_progress] B"));
-    assert_eq!(desk.item(1).waiting_on.as_deref(), Some("the owner"));
-    assert_eq!(desk.item(2).waiting_on.as_deref(), Some("the build"));
+    assert_eq!(caller.item(1).waiting_on.as_deref(), Some("the owner"));
+    assert_eq!(caller.item(2).waiting_on.as_deref(), Some("the build"));
 }
 
 #[test]
 fn what_depends_on_open_items_is_not_called_blocked() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    desk.beside(vec![
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    caller.beside(vec![
         Op::Add(Box::new(NewItem::titled("A"))),
         Op::Add(Box::new(NewItem { depends_on: vec![number(1)], ..NewItem::titled("B") })),
     ]);
-    let text = desk.ok(TOOL, list(&[("A", "pending"), ("B", "pending")]));
+    let text = caller.ok(TOOL, list(&[("A", "pending"), ("B", "pending")]));
     assert_eq!(text, format!("{UPDATED}1. [pending] A\n2. [pending] B"));
 }
 
 #[test]
 fn more_than_one_in_progress_is_an_error_that_names_the_entries() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
+    let mut caller = Caller::new(Dialect::WriteTodos);
     let text =
-        desk.err(TOOL, list(&[("A", "in_progress"), ("B", "pending"), ("C", "in_progress")]));
+        caller.err(TOOL, list(&[("A", "in_progress"), ("B", "pending"), ("C", "in_progress")]));
     assert_eq!(
         text,
         "Invalid parameters: Only one task can be \"in_progress\" at a time.\n\nEntries that are: \
@@ -75,22 +75,22 @@ fn more_than_one_in_progress_is_an_error_that_names_the_entries() {
 
 #[test]
 fn warnings_follow_the_exact_result_after_a_blank_line_and_never_appear_without_cause() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    desk.ok(TOOL, list(&[("A", "completed"), ("B", "pending"), ("Update docs", "blocked")]));
-    let text = desk.ok(TOOL, list(&[("B", "in_progress")]));
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    caller.ok(TOOL, list(&[("A", "completed"), ("B", "pending"), ("Update docs", "blocked")]));
+    let text = caller.ok(TOOL, list(&[("B", "in_progress")]));
     assert_eq!(text, format!("{UPDATED}1. [in_progress] B\n\nDropped while open: #3 Update docs"));
-    let text = desk.ok(TOOL, list(&[]));
+    let text = caller.ok(TOOL, list(&[]));
     assert_eq!(text, "Successfully cleared the todo list.\n\nDropped while open: #2 B");
-    assert_eq!(desk.ok(TOOL, list(&[])), "Successfully cleared the todo list.");
+    assert_eq!(caller.ok(TOOL, list(&[])), "Successfully cleared the todo list.");
 }
 
 #[test]
 fn what_others_added_stays_and_is_named() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    desk.ok(TOOL, list(&[("A", "pending")]));
-    desk.see();
-    desk.other(vec![Op::Add(Box::new(NewItem::titled("Theirs")))]);
-    let text = desk.ok(TOOL, list(&[("A", "in_progress"), ("B", "pending")]));
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    caller.ok(TOOL, list(&[("A", "pending")]));
+    caller.see();
+    caller.other(vec![Op::Add(Box::new(NewItem::titled("Theirs")))]);
+    let text = caller.ok(TOOL, list(&[("A", "in_progress"), ("B", "pending")]));
     assert_eq!(
         text,
         format!(
@@ -102,11 +102,11 @@ fn what_others_added_stays_and_is_named() {
 
 #[test]
 fn a_conflict_shows_the_list_as_it_is() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    desk.ok(TOOL, list(&[("A", "pending"), ("B", "pending")]));
-    desk.see();
-    desk.other(vec![Op::Cancel { item: number(1), reason: None }]);
-    let reply = desk.call(TOOL, list(&[("A", "completed"), ("B", "pending")]));
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    caller.ok(TOOL, list(&[("A", "pending"), ("B", "pending")]));
+    caller.see();
+    caller.other(vec![Op::Cancel { item: number(1), reason: None }]);
+    let reply = caller.call(TOOL, list(&[("A", "completed"), ("B", "pending")]));
     assert!(reply.is_error && reply.shows && !reply.changed);
     assert_eq!(
         reply.text,
@@ -118,21 +118,21 @@ fn a_conflict_shows_the_list_as_it_is() {
 
 #[test]
 fn a_reworded_entry_keeps_its_number_and_the_same_list_again_changes_nothing() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    desk.ok(TOOL, list(&[("Fix failing tests", "blocked"), ("Update docs", "pending")]));
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    caller.ok(TOOL, list(&[("Fix failing tests", "blocked"), ("Update docs", "pending")]));
     let again = list(&[("Fix the failing tests", "blocked"), ("Update docs", "cancelled")]);
-    assert!(desk.call(TOOL, again.clone()).changed);
-    assert_eq!(desk.list(), ["#1 pending Fix the failing tests", "#2 cancelled Update docs"]);
-    assert!(!desk.call(TOOL, again).changed);
-    // A whole list may open again what was ended, and make it wait at once.
-    desk.ok(TOOL, list(&[("Fix the failing tests", "blocked"), ("Update docs", "blocked")]));
-    assert_eq!(desk.item(2).waiting_on.as_deref(), Some("blocked"));
+    assert!(caller.call(TOOL, again.clone()).changed);
+    assert_eq!(caller.list(), ["#1 pending Fix the failing tests", "#2 cancelled Update docs"]);
+    assert!(!caller.call(TOOL, again).changed);
+    // A whole list may reopen closed items and let them wait in the same call.
+    caller.ok(TOOL, list(&[("Fix the failing tests", "blocked"), ("Update docs", "blocked")]));
+    assert_eq!(caller.item(2).waiting_on.as_deref(), Some("blocked"));
 }
 
 #[test]
 fn bad_arguments_are_told_as_the_schema_validator_tells_them() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
-    desk.ok(TOOL, list(&[("A", "pending")]));
+    let mut caller = Caller::new(Dialect::WriteTodos);
+    caller.ok(TOOL, list(&[("A", "pending")]));
     let legal = "(pending, in_progress, completed, cancelled, blocked)";
     let blank = "Each todo must have a non-empty description string\n\nEntries without one: ";
     for (arguments, error) in [
@@ -154,7 +154,7 @@ fn bad_arguments_are_told_as_the_schema_validator_tells_them() {
         ),
         (
             list(&[("A", "pending"), (" ", "pending"), ("", "blocked")]),
-            format!("{blank}2 \" \", 3 \"\". Mend it and send write_todos again."),
+            format!("{blank}2 \" \", 3 \"\". Fix it and send write_todos again."),
         ),
         (
             list(&[(&"x".repeat(501), "pending")]),
@@ -163,22 +163,22 @@ fn bad_arguments_are_told_as_the_schema_validator_tells_them() {
                 .to_owned(),
         ),
     ] {
-        assert_eq!(desk.err(TOOL, arguments.clone()), error, "{arguments}");
+        assert_eq!(caller.err(TOOL, arguments.clone()), error, "{arguments}");
     }
 }
 
 #[test]
 fn a_hundred_may_be_open() {
-    let mut desk = Desk::new(Dialect::WriteTodos);
+    let mut caller = Caller::new(Dialect::WriteTodos);
     let todos = |n: u32| {
         let todo = |n| json!({"description": format!("T{n}"), "status": "pending"});
         json!({"todos": (0..n).map(todo).collect::<Vec<_>>()})
     };
-    let text = desk.err(TOOL, todos(101));
+    let text = caller.err(TOOL, todos(101));
     assert_eq!(
         text,
         "That would make 101 open tasks; at most 100 may be open at once. Send write_todos again \
          with fewer open tasks."
     );
-    desk.ok(TOOL, todos(100));
+    caller.ok(TOOL, todos(100));
 }

@@ -1,8 +1,8 @@
-//! `turn`: a tool for each step of a plan. Ids are item ids, results are JSON.
+//! `turn`: one tool per operation on a plan. Ids are item ids, results are JSON.
 //!
-//! The tools and keys are those of a per-turn list kept by a supervisor; `update_todo`, `next_todo`
-//! and the links between items are ours. Turn and conversation come from the caller, never from the
-//! model.
+//! The tools and keys come from a per-turn to-do list of a supervisor program; `update_todo`,
+//! `next_todo` and dependencies are Punchlist's additions. The caller supplies turn and
+//! conversation, never the model.
 
 mod offer;
 mod read;
@@ -16,7 +16,7 @@ use super::args::BadEntries;
 pub(super) use offer::{PROMPT, tools};
 pub(super) use read::call;
 
-/// A call that was understood.
+/// A parsed call.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     what: What,
@@ -26,8 +26,9 @@ pub(super) struct Call {
 
 #[derive(Clone, PartialEq, Debug)]
 enum What {
-    /// With the entry that each step belongs to: links to later entries are steps of their own. An entry
-    /// that is bad stands there without a title, so that the others are judged all the same.
+    /// For each operation, the entry that it belongs to; a dependency on a later entry is an
+    /// operation of its own. A faulty entry has an empty title, so that the other entries are still
+    /// checked.
     Create {
         entries: Vec<usize>,
         bad: BadEntries,

@@ -1,4 +1,4 @@
-//! What a model is offered: tools, schemas, the prompt section.
+//! What a model is offered: tools, schemas and the prompt section.
 
 use serde_json::{Value, json};
 
@@ -201,7 +201,7 @@ fn next(full: bool) -> ToolSpec {
     }
 }
 
-/// The result of a change, which may carry warnings.
+/// The schema of a result that may contain warnings.
 fn output(mut properties: Value, required: &[&str]) -> Value {
     add(&mut properties, "warnings", list(any_text(), 0));
     object(properties, required)

@@ -1,4 +1,4 @@
-//! Arguments of the five tools, made into steps.
+//! Converts the arguments of the five tools to operations.
 
 use punchlist_model::{ItemId, ItemRef, NewItem, Number, Op, Patch, Place, Position, Status};
 use serde_json::Value;
@@ -61,7 +61,7 @@ fn create(fields: Fields<'_>) -> Result<Call, Bad> {
         }
         ops.push(Op::Add(Box::new(new)));
     }
-    // Nothing is left that could be judged.
+    // No entry is left that could be checked.
     if bad_entries.len() == sent.len() {
         bad.note_entries(std::mem::take(&mut bad_entries));
     }
@@ -83,15 +83,15 @@ fn entry(fields: Fields<'_>, links: Links, bad: &mut Bad) -> NewItem {
     }
 }
 
-/// What an entry is tied to.
+/// The dependencies and the parent of an entry.
 struct Links {
     depends_on: Vec<ItemRef>,
     parent: Option<ItemRef>,
 }
 
 impl Links {
-    /// Takes out what points at this entry or a later one, which is not there yet when this one is
-    /// added: it is tied once all are.
+    /// Removes and returns the links to this entry or a later one. Those items do not exist yet
+    /// when this entry is added, so the links are set after all entries were added.
     fn take_later(&mut self, n: usize) -> Option<Patch> {
         let here = batch(n);
         let is_later = |item: &ItemRef| matches!(item, ItemRef::Batch(_)) && *item >= here;
@@ -106,7 +106,7 @@ impl Links {
 fn links(fields: Fields<'_>, entries: usize, bad: &mut Bad) -> Links {
     let depends_on = match fields.get("dependsOn") {
         Some(Value::Array(_)) => fields.list("dependsOn", None, bad).unwrap_or_default(),
-        // One id in place of a list of one can only mean that.
+        // A single id in place of a list counts as a list of one.
         Some(single @ (Value::String(_) | Value::Number(_))) => std::slice::from_ref(single),
         Some(_) => fields.list("dependsOn", None, bad).unwrap_or_default(),
         None => &[],
@@ -117,7 +117,7 @@ fn links(fields: Fields<'_>, entries: usize, bad: &mut Bad) -> Links {
     Links { depends_on, parent }
 }
 
-/// An item, or the n-th entry of the same call.
+/// An existing item, or the n-th entry of the same call.
 fn link(
     fields: Fields<'_>,
     name: &str,
@@ -200,7 +200,7 @@ fn update(fields: Fields<'_>) -> Result<Call, Bad> {
         true => Op::Start(item.clone()),
         false => Op::Release(item.clone()),
     }));
-    // After the start, which ends any earlier wait.
+    // This comes after the start, because starting an item ends its wait.
     ops.extend(waiting.map(|on| match filled(Some(on)) {
         Some(on) => Op::Wait { item: item.clone(), on },
         None => Op::Resume(item.clone()),
@@ -212,7 +212,7 @@ fn next(_fields: Fields<'_>) -> Result<Call, Bad> {
     Ok(Call { what: What::Next, ops: Some(vec![Op::Next]) })
 }
 
-/// The item that `todoId` means: an id, or the number that reminders show.
+/// The item that `todoId` names: an id, or the number that reminders show.
 fn todo_id(fields: Fields<'_>, bad: &mut Bad) -> Option<ItemRef> {
     if let Some(number @ Value::Number(_)) = fields.get("todoId") {
         let found = args::integer(number).map(|number| ItemRef::Number(Number(number)));
@@ -235,7 +235,7 @@ fn todo_id(fields: Fields<'_>, bad: &mut Bad) -> Option<ItemRef> {
     found
 }
 
-/// An id, the beginning of one, or `#` and a number. `None` if no item can be meant.
+/// An id, the beginning of one, or `#` and a number. `None` if the text can be none of these.
 fn item(text: &str) -> Option<ItemRef> {
     let text = text.trim();
     if let Some(number) = text.strip_prefix('#') {

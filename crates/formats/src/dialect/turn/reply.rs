@@ -1,5 +1,5 @@
-//! Results of the five tools: exactly the keys that models of this dialect know, ours only when
-//! they are set.
+//! Results of the five tools: the keys that models of this dialect know, and Punchlist's additional
+//! keys only when they are set.
 
 use punchlist_model::store::Applied;
 use punchlist_model::{Item, ItemId, Number, Plan, Status};
@@ -10,8 +10,8 @@ use super::super::{Answer, MISMATCH, Reply};
 use super::{Call, Filter, What};
 use crate::view::json::time;
 
-/// A failure is a sentence and no JSON: a client that reads JSON out of any text holds it against the
-/// schema of results, and shows its model the mismatch instead of what we said.
+/// A failure is a sentence and not JSON. Some clients parse any JSON text, validate it against the
+/// output schema, and show the model the validation error instead of our text.
 pub(super) fn error(text: &str) -> Reply {
     Reply::error(text.to_owned())
 }
@@ -21,9 +21,12 @@ impl Call {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) => match self.what {
-                What::List(filter) => {
-                    Reply { shows: true, ..Reply::json(&Listed::of(plan, filter), false) }
-                }
+                What::List(filter) => match plan.whole() {
+                    Some(plan) => {
+                        Reply { shows: true, ..Reply::json(&Listed::of(&plan, filter), false) }
+                    }
+                    None => error(MISMATCH),
+                },
                 What::Create { .. } | What::Complete(_) | What::Update(_) | What::Next => {
                     error(MISMATCH)
                 }
@@ -54,7 +57,7 @@ impl Call {
     }
 }
 
-/// What the caller should know, left out where there is nothing.
+/// Warnings, omitted if there are none.
 type Warnings = Vec<String>;
 
 #[derive(Serialize)]
@@ -92,7 +95,7 @@ struct Completed<'a> {
     title: &'a str,
     status: Status,
     outcome: &'a str,
-    /// Empty where the item is not completed.
+    /// Empty if the item is not completed.
     completed_at: String,
     remaining: u32,
     #[serde(skip_serializing_if = "Warnings::is_empty")]
@@ -191,7 +194,7 @@ impl<'a> Listed<'a> {
     }
 }
 
-/// An item with all that is needed to work on it.
+/// An item with everything that is needed to work on it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FullItem<'a> {
@@ -234,7 +237,8 @@ impl<'a> FullItem<'a> {
         }
     }
 
-    /// Adds the items that this one is tied to. Only a whole plan knows the ids behind the numbers.
+    /// Adds the ids of dependencies and parent. This needs the whole plan, because items store
+    /// numbers.
     fn with_links(self, item: &Item, plan: &Plan) -> Self {
         let listed =
             |number: Number| plan.get(number).filter(|it| !it.is_superseded()).map(|it| it.id);

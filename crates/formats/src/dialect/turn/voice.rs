@@ -1,4 +1,4 @@
-//! How this dialect speaks of items and of its tools when a rule says no.
+//! How this dialect names items and tools in refusals.
 
 use punchlist_model::{Broken, Item, Status, Tag};
 
@@ -84,7 +84,7 @@ impl Voice for Call {
             Broken::EmptyTitle { .. }
             | Broken::EmptyText { .. }
             | Broken::Nul { .. }
-            | Broken::TooDeep { .. } => "Mend it and make the whole call again.".to_owned(),
+            | Broken::TooDeep { .. } => "Fix it and make the whole call again.".to_owned(),
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
             Broken::Conflict(_) => "Use list_todo to see it as it is now.".to_owned(),
             Broken::NameTaken { .. } | Broken::PersonsGoal | Broken::PersonsApproval => {

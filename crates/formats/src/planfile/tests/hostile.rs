@@ -1,4 +1,4 @@
-//! Any text is read, in time and without a panic, and what was not asked for stays as it was.
+//! Any text is read without a panic and in bounded time, and writing back changes only boxes.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::super::{Tick, draw, read, write_back};
 
 const ESCAPE: char = '\u{1b}';
 
-/// Pieces that files are made of, put together without sense.
+/// Random pieces of plan files.
 fn piece() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("- [ ] ".to_owned()),
@@ -113,7 +113,7 @@ fn much_of_anything_is_read() {
     assert!(!read(&deep).is_sound());
     let pieces = ["a", ",", "[", "`", "- ", "\\", "\"", "A, ", "B, "];
     for (n, piece) in pieces.into_iter().enumerate() {
-        // The longest lines once, the rest by a tenth: tests are not built to be fast.
+        // One line of full length, the others a tenth, because test builds are slow.
         let length = if n == 0 { 10_000_000 } else { 1_000_000 };
         let line = piece.repeat(length / piece.len());
         for text in

@@ -1,4 +1,4 @@
-//! What a file does to a plan, and what an edited file does to it again.
+//! Importing a file into a plan, and importing it again after edits.
 
 use std::fmt::Write as _;
 
@@ -57,7 +57,7 @@ impl World {
         decision
     }
 
-    /// Imports a file and says what was changed, dropped and added.
+    /// Imports a file and returns what was changed, dropped and added.
     fn import_if(&mut self, text: &str, again: impl FnMut(&Changed) -> bool) -> String {
         let file = read(text);
         assert!(file.is_sound(), "{:#?}", file.problems);
@@ -76,7 +76,7 @@ impl World {
         assert_eq!(adds, import.added());
         let _ = writeln!(out, "{} steps, {adds} new", ops.len());
         self.change(&ops);
-        // Whatever was answered, the plan is now what the file says.
+        // Whatever the answers were, the plan now equals the file.
         let plan = self.plan.clone();
         let twice = Import::new(&file, Some(&plan), FILE);
         assert_eq!(twice.ops(|_| true), [], "{:#?}", self.plan);
@@ -224,15 +224,15 @@ fn a_box_counts_when_it_is_ticked_and_not_again_after_it_was_overruled() {
     let open = "- [ ] A\n  run: a\n  verify: test a\n- [ ] B\n";
     let ticked = "- [x] A\n  run: a\n  verify: test a\n- [-] B\n";
     let changed = "- [x] A\n  run: b\n  verify: test a\n- [-] B\n";
-    let told = [open, ticked, changed, changed, open].map(|text| world.import(text));
+    let described = [open, ticked, changed, changed, open].map(|text| world.import(text));
     world.complete(1);
-    // The box is open as it was: nobody has said that it should be done again.
+    // The box is open as before, so nobody asked to do the item again.
     let finished = world.import("- [ ] A\n  run: a\n  verify: test a\n- [ ] B\n");
     let seen = world.import(ticked);
     let unticked = world.import(open);
     insta::assert_snapshot!(format!(
         "{}---\n{finished}---\n{seen}---\n{unticked}",
-        told.join("---\n")
+        described.join("---\n")
     ));
 }
 
@@ -301,7 +301,7 @@ fn states_are_written_back_where_the_plan_knows_them() {
     insta::assert_snapshot!(write_back(&meanwhile, &ticks(&read(&meanwhile), &world.plan)));
 }
 
-/// A file of a few items, some under others, that wait for items above them.
+/// A file of a few nested items with dependencies on items above.
 fn any_file() -> impl Strategy<Value = String> {
     let item = (0..6_usize, 0..3_usize, any::<bool>(), 0..3_usize, prop::option::of(0..6_usize));
     prop::collection::vec(item, 1..8).prop_map(|items| {
@@ -321,7 +321,7 @@ fn any_file() -> impl Strategy<Value = String> {
             if run > 0 {
                 let _ = writeln!(out, "{pad}  run: command {run}");
             }
-            // Titles of the top level, once each, cannot make a circle this way.
+            // Dependencies on unique titles of the top level cannot form a cycle here.
             let top = |it: &usize| seen.contains(&vec![*it]) && above.is_empty() && *it != title;
             if let Some(after) =
                 after.filter(top).filter(|it| !out.contains(&format!("after: Item {it}")))
@@ -335,8 +335,8 @@ fn any_file() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever file follows whatever file, with whatever finished in between: the plan becomes what
-    /// the file says, in its order, and importing it again does nothing.
+    /// For any two files in sequence, with any items completed in between: the plan equals the
+    /// second file, in its order, and a second import changes nothing.
     #[test]
     fn any_file_can_follow_any_other(
         files in prop::collection::vec(any_file(), 1..4),

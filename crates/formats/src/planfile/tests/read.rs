@@ -1,10 +1,10 @@
-//! What is understood, and how what is wrong is pointed at.
+//! How files are read, and how problems are shown.
 
-use super::told;
+use super::described;
 
 #[test]
 fn the_example_of_the_specification() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "# Release 1.2
 - [ ] Build
   run: cargo build --release
@@ -23,7 +23,7 @@ fn the_example_of_the_specification() {
 
 #[test]
 fn what_people_write_is_understood() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "---
 layout: page
 ---
@@ -82,7 +82,7 @@ Outside again.
 
 #[test]
 fn what_is_wrong_is_pointed_at() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "# Wrong
 - [ ] Build
   veryfy: test -x app
@@ -115,7 +115,7 @@ fn what_is_wrong_is_pointed_at() {
 
 #[test]
 fn who_waits_for_himself_is_told_by_which_way() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "- [ ] A
   after: C
 - [ ] B
@@ -136,7 +136,7 @@ fn who_waits_for_himself_is_told_by_which_way() {
 
 #[test]
 fn titles_with_commas_are_found_whole() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "- [ ] Stop, look, listen
 - [ ] Stop
 - [ ] look
@@ -150,7 +150,7 @@ fn titles_with_commas_are_found_whole() {
 
 #[test]
 fn the_same_title_elsewhere_is_meant_only_by_its_path() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "# Deploy
 ## Staging
 - [ ] Deploy
@@ -173,7 +173,8 @@ fn the_same_title_elsewhere_is_meant_only_by_its_path() {
 #[test]
 fn a_file_without_a_checklist_says_what_one_looks_like() {
     insta::assert_snapshot!(
-        [told(""), told("just words\n"), told("- Build\n  run: make\n")].join("---\n")
+        [described(""), described("just words\n"), described("- Build\n  run: make\n")]
+            .join("---\n")
     );
 }
 
@@ -181,9 +182,9 @@ fn a_file_without_a_checklist_says_what_one_looks_like() {
 fn what_is_never_closed_is_pointed_at_where_it_begins() {
     insta::assert_snapshot!(
         [
-            told("- [ ] A\n  run:\n  ```\n  make\n- [ ] B\n"),
-            told("- [ ] A\n<!-- half\n- [ ] B\n"),
-            told("- [ ] A\n  run:\n  ~~~\n\n  ~~~\n"),
+            described("- [ ] A\n  run:\n  ```\n  make\n- [ ] B\n"),
+            described("- [ ] A\n<!-- half\n- [ ] B\n"),
+            described("- [ ] A\n  run:\n  ~~~\n\n  ~~~\n"),
         ]
         .join("---\n")
     );
@@ -194,10 +195,10 @@ fn a_pointer_finds_its_place_in_long_and_strange_lines() {
     let long = format!("- [ ] A\n  after: {}, Nowhere, {}\n", "A".repeat(300), "B".repeat(300));
     insta::assert_snapshot!(
         [
-            told(&long),
-            told("- [ ] A\n\tafter:\t\u{1b}[31mred\u{1b}[0m, 東京\n"),
-            told("\u{feff}- [ ] A\r\n  after: B\r\n"),
-            told("- [ ] A\0B"),
+            described(&long),
+            described("- [ ] A\n\tafter:\t\u{1b}[31mred\u{1b}[0m, 東京\n"),
+            described("\u{feff}- [ ] A\r\n  after: B\r\n"),
+            described("- [ ] A\0B"),
         ]
         .join("---\n")
     );
@@ -205,7 +206,7 @@ fn a_pointer_finds_its_place_in_long_and_strange_lines() {
 
 #[test]
 fn a_title_that_an_editor_broke_is_kept_whole_and_a_sentence_below_it_is_prose() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "- [ ] Move all orders of the old shop
   into the new tables
   and check them
@@ -232,12 +233,12 @@ over two lines
 fn a_block_under_an_item_ends_with_the_item() {
     insta::assert_snapshot!(
         [
-            told("- [ ] A\n  run:\n  ```sh\n  make\n- [ ] B\n  run: ls\n"),
-            told("- [ ] A\n  ```\n  words\n  - [ ] in the block\n- [ ] B\n"),
-            told("- [ ] A\n  - [ ] A1\n    run:\n    ```\n    make\n  - [ ] A2\n"),
-            told("- [ ] A\n  run:\n  ```\n  cat <<X\nfar left\nX\n  ```\n- [ ] B\n"),
-            told("- [ ] A\n  ```\n  words\n"),
-            told("- [ ] A\n  run:\n  ```\n  make\n"),
+            described("- [ ] A\n  run:\n  ```sh\n  make\n- [ ] B\n  run: ls\n"),
+            described("- [ ] A\n  ```\n  words\n  - [ ] in the block\n- [ ] B\n"),
+            described("- [ ] A\n  - [ ] A1\n    run:\n    ```\n    make\n  - [ ] A2\n"),
+            described("- [ ] A\n  run:\n  ```\n  cat <<X\nfar left\nX\n  ```\n- [ ] B\n"),
+            described("- [ ] A\n  ```\n  words\n"),
+            described("- [ ] A\n  run:\n  ```\n  make\n"),
         ]
         .join("---\n")
     );
@@ -245,7 +246,7 @@ fn a_block_under_an_item_ends_with_the_item() {
 
 #[test]
 fn boxes_of_other_notations_are_read() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "- [~] Half done
 - [/] Half done too
 - [c] Given up
@@ -265,7 +266,7 @@ fn boxes_of_other_notations_are_read() {
 
 #[test]
 fn a_sentence_with_code_in_it_is_no_command() {
-    insta::assert_snapshot!(told(
+    insta::assert_snapshot!(described(
         "- [ ] A
   Run: `x` in `y`
   run: make
@@ -288,10 +289,10 @@ fn a_text_over_the_limit_is_pointed_at_in_its_line() {
     let mut file = crate::planfile::read(text);
     assert!(file.is_sound());
     file.hold_to(&limits);
-    let told: Vec<String> =
+    let described: Vec<String> =
         file.problems.iter().map(|it| format!("{}:{} {}", it.line, it.column, it.what)).collect();
     assert_eq!(
-        told,
+        described,
         [
             "2:7 a title of 21 characters; the limit is 10",
             "3:7 prose of 26 characters; the limit is 20",

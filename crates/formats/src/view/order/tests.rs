@@ -1,4 +1,4 @@
-//! Orders, drawn.
+//! Drawings of orders.
 
 use proptest::prelude::*;
 use punchlist_model::Timestamp;
@@ -7,7 +7,7 @@ use super::*;
 use crate::text::line::to_plain;
 use crate::text::naughty::any_text;
 
-/// Steps from lines: a title, and behind a colon the places, from 1, of those before it.
+/// Steps from lines: a title, a colon, and the numbers of its dependencies, from 1.
 fn drawn(text: &str, glyphs: Glyphs) -> String {
     let nodes: Vec<Node> = text
         .lines()

@@ -1,4 +1,4 @@
-//! The screens of a run, at every width that a terminal may have.
+//! The screens of a run, at every width of a terminal.
 
 use proptest::prelude::*;
 use punchlist_model::Timestamp;
@@ -32,7 +32,7 @@ fn release() -> Run {
     }
 }
 
-/// Every state there is, with a step under another.
+/// A run with all states, and a nested step.
 fn mixed() -> Run {
     let mut run = release();
     run.title = "Every state".to_owned();

@@ -1,11 +1,15 @@
-//! What `--json` prints, as types: the published JSON Schema is made from them.
+//! The output of `--json` as types, from which the published JSON Schema is generated.
 //!
-//! [`super::json`] and the verbs write the values; a test holds the real output of every verb against
-//! the schema. Journal entries and exports keep the names under which they are stored.
+//! [`super::json`] and the verbs write the values. A test validates the real output of every verb
+//! against the schema. Journal entries and exports keep the names of the store.
 
-#[expect(dead_code, reason = "these types are described, not made")]
+#[expect(dead_code, reason = "the schema is generated from these types; no value is created")]
 mod plan;
-#[expect(dead_code, clippy::large_enum_variant, reason = "these types are described, not made")]
+#[expect(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "the schema is generated from these types; no value is created"
+)]
 mod verbs;
 
 use std::collections::BTreeMap;
@@ -17,8 +21,8 @@ use serde_json::{Map, Value, json};
 pub use self::plan::{Aim, Item, PlanHeader, Progress};
 pub use self::verbs::Change;
 
-/// A verb, or a use of one, and the definition of what it answers. Verbs that answer with a list of
-/// unified events are described by the schema of events.
+/// Each verb, or variant of a verb, and the definition of its output. Unified events have a schema
+/// of their own.
 const ANSWERS: &[(&str, &str)] = &[
     ("add", "Change"),
     ("adopt", "Adopt"),
@@ -56,12 +60,12 @@ const ANSWERS: &[(&str, &str)] = &[
     ("wait", "Change"),
 ];
 
-/// Every verb that has a definition, and its name.
+/// Each verb with a definition, and the definition's name.
 pub fn answers() -> impl Iterator<Item = (&'static str, &'static str)> {
     ANSWERS.iter().copied()
 }
 
-/// One document with a definition for every answer.
+/// One document with all definitions.
 pub fn document() -> Value {
     let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
     for add in verbs::ALL {
@@ -81,19 +85,19 @@ pub fn document() -> Value {
     })
 }
 
-/// Makes sure of a type's definition.
+/// Adds a type's definition.
 fn define<T: JsonSchema>(generator: &mut SchemaGenerator) {
     generator.subschema_for::<T>();
 }
 
-/// An object has the fields that are named and no others, unless it says otherwise.
+/// Forbids fields that are not listed, unless the schema says otherwise.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if fields.contains_key("properties") && !fields.contains_key("additionalProperties") {
                 fields.insert("additionalProperties".to_owned(), json!(false));
             }
-            // Names of properties are no schemas.
+            // Names of properties are not schemas.
             for (name, value) in fields.iter_mut() {
                 match (name.as_str(), value) {
                     ("properties", Value::Object(properties)) => {

@@ -9,37 +9,37 @@ use serde_json::{Map, Value};
 #[schemars(extend("pattern" = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"))]
 pub(super) struct Time(String);
 
-/// Where an item stands
+/// The status of an item
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Status {
-    /// Not begun
+    /// Not started
     Pending,
-    /// Somebody works on it
+    /// In progress
     InProgress,
     /// Done
     Completed,
-    /// It will not be done
+    /// Cancelled
     Cancelled,
 }
 
-/// How much a piece of evidence is worth, from weak to strong
+/// The level of evidence, from weak to strong
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Level {
-    /// Whoever did it said so
+    /// The worker reported it
     Reported,
     /// Its check passed
     Checked,
-    /// A person said so
+    /// A person approved it
     Approved,
 }
 
-/// Whether what an item must show has been shown
+/// Whether an item has the evidence that it needs
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verification {
-    /// Nothing need be shown
+    /// It needs no check
     None,
     /// Its check has not run yet
     Required,
@@ -47,19 +47,19 @@ pub(super) enum Verification {
     Passed,
     /// Its check failed
     Failed,
-    /// Its check passed, and the files have changed since
+    /// Its check passed, but covered files have changed since
     Stale,
 }
 
-/// How a plan stands as a whole
+/// The state of a plan as a whole
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum End {
-    /// Work is left, or none was ever put down
+    /// Items are open, or there are none
     Open,
     /// Every item is completed or cancelled
     Drained,
-    /// A turn ended although items were open
+    /// A turn ended with open items
     Stopped,
 }
 
@@ -96,7 +96,7 @@ pub struct PlanHeader {
     conversation: Option<String>,
     turn: Option<String>,
     agent: Option<String>,
-    /// How people call it
+    /// The name that a person gave it
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     /// Missing while it is open
@@ -104,7 +104,7 @@ pub struct PlanHeader {
     end: Option<End>,
     #[serde(skip_serializing_if = "Option::is_none")]
     goal: Option<PlanGoal>,
-    /// Missing where only the common rules hold
+    /// Missing if only the default rules apply
     #[serde(skip_serializing_if = "Option::is_none")]
     rules: Option<PlanRules>,
 }
@@ -119,23 +119,23 @@ struct PlanRules {
     archived: bool,
 }
 
-/// What a list is for
+/// The goal of a plan
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PlanGoal {
     statement: String,
-    /// Numbers of the items that it is accepted by
+    /// Numbers of the acceptance items
     acceptance: Vec<u32>,
     budget: Budget,
     since: Option<Time>,
-    /// Numbers of the items that were cancelled or dropped since
+    /// Numbers of the items that were given up since
     given_up: Vec<u32>,
     met: Option<Met>,
-    /// person, agent or engine; null where that is not known
+    /// person, agent or engine; null if unknown
     author: Option<String>,
 }
 
-/// What a goal may cost
+/// The budget of a goal
 #[derive(Serialize, JsonSchema)]
 struct Budget {
     tokens: Option<u64>,
@@ -143,7 +143,7 @@ struct Budget {
     minutes: Option<u32>,
 }
 
-/// A word that a goal is met
+/// A statement that a goal is met
 #[derive(Serialize, JsonSchema)]
 struct Met {
     at: Time,
@@ -151,7 +151,7 @@ struct Met {
     level: Level,
 }
 
-/// A goal and how the plan stands towards it
+/// A goal and its state
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Aim {
@@ -161,35 +161,35 @@ pub struct Aim {
     since: Option<Time>,
     given_up: Vec<u32>,
     met: Option<Met>,
-    /// person, agent or engine; null where that is not known
+    /// person, agent or engine; null if unknown
     author: Option<String>,
     standing: AimStanding,
     missing: Vec<Missing>,
     spent: Spent,
 }
 
-/// How a plan stands towards its goal
+/// The state of a goal
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum AimStanding {
     /// Items are open
     Open,
-    /// Nothing is open, and something is missing
+    /// No item is open, but the goal is not met
     Unmet,
     /// It is met
     Met,
 }
 
-/// What keeps a goal from being met
+/// What is missing for a goal
 #[derive(Serialize, JsonSchema)]
 struct Missing {
     item: Option<u32>,
     why: String,
-    /// The command that mends it
+    /// The command that fixes it
     next: String,
 }
 
-/// What a goal has cost; what is not counted is null
+/// What a goal has cost; null if it is not counted
 #[derive(Serialize, JsonSchema)]
 struct Spent {
     minutes: Option<u64>,
@@ -203,9 +203,9 @@ struct Spent {
 #[serde(rename_all = "camelCase")]
 pub struct Item {
     id: String,
-    /// Never reused; what is typed and shown
+    /// Names the item; never reused
     number: u32,
-    /// Where it stands, from 1; null for what was dropped
+    /// Its position from 1; null if it is superseded
     position: Option<u32>,
     title: String,
     active_form: Option<String>,
@@ -229,17 +229,17 @@ pub struct Item {
     timeout: Option<u32>,
     evidence: Vec<Evidence>,
     claim: Option<Claim>,
-    /// What a recorded change broke
+    /// The rules that a recorded change broke
     marks: Vec<String>,
     metadata: Option<Map<String, Value>>,
     created_at: Time,
     started_at: Option<Time>,
     completed_at: Option<Time>,
-    /// When it was dropped
+    /// When it was superseded
     superseded_at: Option<Time>,
-    /// Pending, waits for nobody, and nothing is before or under it
+    /// Pending, not waiting, all dependencies completed, no open sub-item
     ready: bool,
-    /// Something that it depends on is open or cancelled
+    /// A dependency is open or cancelled
     blocked: bool,
     verification: Verification,
 }
@@ -307,7 +307,7 @@ struct Holder {
     process: Option<Process>,
 }
 
-/// A process whose end frees the claim early
+/// A process whose end releases the claim early
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Process {

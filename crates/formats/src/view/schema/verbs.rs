@@ -1,4 +1,4 @@
-//! What each verb answers.
+//! The output of each verb.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::define;
 use super::plan::{Aim, End, Item, Level, PlanHeader, Progress, Time, Verification};
 
-/// Everything that has a definition of its own.
+/// All types with a definition of their own.
 pub(super) const ALL: &[fn(&mut SchemaGenerator)] = &[
     define::<Change>,
     define::<List>,
@@ -36,10 +36,10 @@ pub(super) const ALL: &[fn(&mut SchemaGenerator)] = &[
     define::<Warning>,
 ];
 
-/// What came of a change
+/// The result of a change
 #[derive(Serialize, JsonSchema)]
 pub struct Change {
-    /// The plan's revision after it
+    /// The plan's revision after the change
     revision: u64,
     /// The items that changed, as they are now
     changed: Vec<Item>,
@@ -81,7 +81,7 @@ enum Show {
     Item {
         plan: PlanHeader,
         item: Item,
-        /// What the last command or agent of a run for it came to
+        /// The last call that a run made for the item
         #[serde(rename = "lastCall")]
         last_call: Option<Value>,
     },
@@ -93,7 +93,7 @@ enum Show {
     },
 }
 
-/// The next item, or what came of taking it
+/// The next item, or the result of claiming it
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Next {
@@ -101,7 +101,7 @@ enum Next {
     Taken(Change),
 }
 
-/// The plans, or what came of changing one
+/// The plans, or the result of changing one
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Plans {
@@ -109,7 +109,7 @@ enum Plans {
     Changed(Change),
 }
 
-/// A plan at a glance
+/// A summary of a plan
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = true))]
@@ -132,15 +132,15 @@ struct Summary {
     /// `plans`: whether a live session works on it
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<bool>,
-    /// `adopt`: the session that left it
+    /// `adopt`: the session that ended with it
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    /// `adopt`: when that was last seen
+    /// `adopt`: when that session was last seen
     #[serde(skip_serializing_if = "Option::is_none")]
     seen_at: Option<Time>,
 }
 
-/// The goal, and what came of changing it
+/// The goal, and the result of changing it
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Goal {
@@ -158,7 +158,7 @@ enum Goal {
     },
 }
 
-/// What checks came to, or whether an agent's may be run
+/// The results of checks, or the consent for agents' checks
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Verify {
@@ -166,7 +166,7 @@ enum Verify {
     Consent { project: String, consent: bool },
 }
 
-/// What one check came to
+/// The result of one check
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = true))]
@@ -177,13 +177,13 @@ struct Checked {
     exit_code: Option<i32>,
     output_digest: String,
     output: String,
-    /// How many files it speaks for
+    /// How many files it covers
     covered: u64,
     worktree: String,
     verification: Verification,
 }
 
-/// A plan that was taken in, or a checklist that was merged
+/// An imported plan, or a merged checklist
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Import {
@@ -191,22 +191,22 @@ enum Import {
         plan: String,
         revision: u64,
         items: u64,
-        /// The commands that a person is said to have typed
+        /// The commands that a person typed, according to the file
         commands: Vec<String>,
-        /// Whether that counts here
+        /// Whether these commands are trusted
         believed: bool,
     },
     Known {
         plan: String,
         revision: u64,
         items: u64,
-        /// It was here already, with all that the file has
+        /// The plan existed already, with everything in the file
         known: bool,
     },
     Checklist(Change),
 }
 
-/// What was adopted, or what there is to adopt
+/// What was adopted, or what can be adopted
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Adopt {
@@ -230,7 +230,7 @@ struct Adopted {
     moved: bool,
 }
 
-/// One change, as the journal has it, with its own names; one a line
+/// One journal entry, with the names of the store; one per line
 #[derive(Serialize, JsonSchema)]
 struct Entry {
     plan: String,
@@ -239,7 +239,7 @@ struct Entry {
     actor: Actor,
     kind: String,
     undoes: Option<u64>,
-    /// What happened, each with `event` and what was before and is after
+    /// The events, each with old and new values
     events: Vec<Event>,
 }
 
@@ -276,7 +276,7 @@ struct Questions {
     questions: Vec<Question>,
 }
 
-/// A question to a person, and how it stands
+/// A question to a person, and its state
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = true))]
@@ -296,7 +296,7 @@ struct Question {
     command: Option<String>,
     diff: Option<String>,
     touches: Vec<String>,
-    /// What the steps before have printed
+    /// What the previous steps printed
     printed: Vec<Value>,
     why: String,
     arguments: Value,
@@ -306,7 +306,7 @@ struct Question {
     answer: Option<Answer>,
 }
 
-/// How a question stands
+/// The state of a question
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum QuestionStanding {
@@ -315,14 +315,14 @@ enum QuestionStanding {
     Settled,
 }
 
-/// What may be answered, besides a refusal
+/// A possible answer besides a refusal
 #[derive(Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 struct Offer {
     answer: String,
 }
 
-/// What was answered
+/// An answer
 #[derive(Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 struct Answer {
@@ -331,7 +331,7 @@ struct Answer {
     at: Time,
 }
 
-/// What holds an agent that wants to stop
+/// The gate of a session
 #[derive(Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 struct Gate {
@@ -344,7 +344,7 @@ struct Gate {
     from: String,
 }
 
-/// What reminders have cost and brought
+/// What reminders cost, and whether they helped
 #[derive(Serialize, JsonSchema)]
 struct Reminders {
     sessions: Vec<ReminderSession>,
@@ -366,7 +366,7 @@ struct ReminderSession {
     total: Tally,
 }
 
-/// Reminders, counted
+/// Counts of reminders
 #[derive(Serialize, JsonSchema)]
 struct Tally {
     given: u64,
@@ -375,14 +375,14 @@ struct Tally {
     ignored: u64,
 }
 
-/// What is wired and working
+/// What is installed and whether it works
 #[derive(Serialize, JsonSchema)]
 struct Doctor {
     well: bool,
     findings: Vec<Finding>,
 }
 
-/// One thing that was looked at
+/// One finding
 #[derive(Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 struct Finding {
@@ -393,7 +393,7 @@ struct Finding {
     fix: Option<String>,
 }
 
-/// A database of the project's own
+/// The project's own database
 #[derive(Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 struct Init {
@@ -402,7 +402,7 @@ struct Init {
     trusted: Vec<String>,
 }
 
-/// What an installation changed, of one agent or of several
+/// The changes of an installation, for one agent or several
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 enum Install {
@@ -410,7 +410,7 @@ enum Install {
     All { agents: Vec<Installed> },
 }
 
-/// What an installation changed
+/// The changes of an installation
 #[derive(Serialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 struct Installed {
@@ -437,7 +437,7 @@ struct Tools {
     prompt: Option<String>,
 }
 
-/// A tool as a model is given it
+/// A tool as it is offered to a model
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = true))]
@@ -454,7 +454,7 @@ struct DryRun {
     title: String,
     progress: Progress,
     steps: Vec<Step>,
-    /// What cannot be done
+    /// The items that cannot run
     left: Vec<Left>,
 }
 
@@ -471,7 +471,7 @@ struct Step {
     after: Vec<u32>,
 }
 
-/// An item that a run cannot do
+/// An item that cannot run
 #[derive(Serialize, JsonSchema)]
 struct Left {
     item: u32,
@@ -479,7 +479,7 @@ struct Left {
     why: String,
 }
 
-/// What the rules would do with a call
+/// What the policy decides about a call
 #[derive(Serialize, JsonSchema)]
 struct Policy {
     tool: String,
@@ -495,7 +495,7 @@ struct Policy {
     missing: Vec<Rule>,
 }
 
-/// What a rule says
+/// The decision of a rule
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Decision {
@@ -504,7 +504,7 @@ enum Decision {
     Deny,
 }
 
-/// A rule, and where it stands
+/// A rule and its file
 #[derive(Serialize, JsonSchema)]
 struct PlacedRule {
     rule: Rule,
@@ -512,7 +512,7 @@ struct PlacedRule {
     line: Option<u64>,
 }
 
-/// A rule as it is written in a configuration: what it does not name, it does not look at
+/// A rule as in a settings file; it matches everything that it does not name
 #[derive(Serialize, JsonSchema)]
 struct Rule {
     decision: Decision,
@@ -532,15 +532,15 @@ struct Rule {
     reason: Option<String>,
 }
 
-/// One command of a command line, and what the rules say of it
+/// One command of a command line, and the rules for it
 #[derive(Serialize, JsonSchema)]
 struct CommandPart {
     words: Vec<String>,
-    /// Whether words follow that cannot be told
+    /// Whether unknown words follow
     more: bool,
     decision: Decision,
     rule: Option<PlacedRule>,
-    /// Rules that look as if they were about it, and why they are not
+    /// Rules that look similar but do not match, and why
     notes: Vec<String>,
 }
 
@@ -551,11 +551,11 @@ struct MoveProject {
     to: String,
     /// Their ids
     plans: Vec<String>,
-    /// Those whose name was taken at the new place
+    /// Plans whose name was already used in the new directory
     renamed: Vec<RenamedPlan>,
 }
 
-/// A plan, and how it is called now
+/// A plan and its new name
 #[derive(Serialize, JsonSchema)]
 struct RenamedPlan {
     id: String,
@@ -574,13 +574,13 @@ struct Failure {
     /// The exit code, as a word: see exit-codes.md
     code: String,
     message: String,
-    /// Numbers of the items that it is about
+    /// Numbers of the items concerned
     items: Vec<u32>,
     /// What to do next
     hint: Option<String>,
 }
 
-/// What the caller should know besides the result, on stderr
+/// A warning, on stderr
 #[derive(Serialize, JsonSchema)]
 struct Warning {
     warning: String,

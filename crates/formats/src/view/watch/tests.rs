@@ -1,4 +1,4 @@
-//! How agents look at a glance.
+//! The screen of all agents.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,14 @@ use super::*;
 use crate::text::naughty;
 use crate::view::hostile_tests::assert_harmless;
 
-/// The time of looking.
+/// The current time.
 const NOW: i64 = 1_767_322_860_000;
 
 fn at(seconds_ago: i64) -> i64 {
     NOW - seconds_ago * 1000
 }
 
-/// A session of Claude Code without a list, last heard of so many seconds ago.
+/// A session of Claude Code without a list, last seen this many seconds ago.
 fn row(id: &str, place: &str, state: State, seconds_ago: i64) -> Row {
     Row {
         key: format!("claude/{id}/"),
@@ -29,7 +29,8 @@ fn row(id: &str, place: &str, state: State, seconds_ago: i64) -> Row {
     }
 }
 
-/// A list whose entries stand so since so many seconds: `x` is done, `>` in progress, a blank pending.
+/// A list whose entries have had their status for this many seconds: `x` is done, `>` in progress,
+/// a blank pending.
 fn listed(entries: &[(char, &str)], seconds_ago: i64) -> Option<Listed> {
     let entries: Vec<Entry> = entries
         .iter()
@@ -50,7 +51,7 @@ fn listed(entries: &[(char, &str)], seconds_ago: i64) -> Option<Listed> {
     Some(Listed { done: total - open, total, open, entries, unconfirmed: false })
 }
 
-/// Agents in all states, in the order in which they matter.
+/// Agents in all states, in order of importance.
 fn agents() -> Vec<Row> {
     let question = "Shall I run rm -rf build/ and begin anew from the very beginning?";
     let shop = [
@@ -89,7 +90,7 @@ fn screen(rows: &[Row], columns: u16, look: Look<'_>, glyphs: Glyphs) -> Vec<Str
 fn the_screen_holds_at_every_width() {
     let rows = agents();
     let offers = [("claude".to_owned(), "punchlist install claude".to_owned())];
-    let notes = ["not every change is heard: looking every 2 s instead".to_owned()];
+    let notes = ["not every change is reported: checking every 2 s instead".to_owned()];
     let look = Look { keys: true, offers: &offers, notes: &notes, ..Look::default() };
     let mut all = String::new();
     for columns in [40, 60, 80, 200] {

@@ -19,10 +19,10 @@ use crate::event::TOMBSTONE;
 use crate::id::{MessageId, Number, PlanId, QuestionId, RunId};
 use crate::store::{Applied, Change, Error, kept};
 
-/// All of them.
+/// The records of this file.
 #[derive(Default)]
 pub(super) struct Work {
-    /// In the order in which they began.
+    /// In the order in which the runs began.
     runs: Vec<RunRecord>,
     calls: BTreeMap<(RunId, u32), CallRecord>,
     story: Vec<(RunId, CallRecord)>,
@@ -30,7 +30,7 @@ pub(super) struct Work {
     messages: Vec<Message>,
 }
 
-/// A question as it is kept: how it stands follows.
+/// A stored question. Its state is derived.
 struct Kept {
     run: RunId,
     asked: Asked,
@@ -47,7 +47,7 @@ impl CallStore for Memory {
         let ended = state.work.run_mut(run).map(|it| {
             it.ended_at.get_or_insert(kept(now));
         });
-        state.ring();
+        state.notify();
         ready(ended)
     }
 
@@ -82,16 +82,16 @@ impl CallStore for Memory {
         &self,
         run: RunId,
         now: Timestamp,
-        said: Said,
+        outputs: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
         let mut state = self.state();
         let found = state.work.run(run).map(|_| {
             let calls = state.work.calls_of(run);
-            calls.filter_map(|call| call.interrupted(now, &said)).collect::<Vec<_>>()
+            calls.filter_map(|call| call.interrupted(now, &outputs)).collect::<Vec<_>>()
         });
         if let Ok(calls) = &found {
             calls.iter().for_each(|call| state.work.put(run, call.clone()));
-            state.ring();
+            state.notify();
         }
         ready(found)
     }
@@ -121,7 +121,7 @@ impl CallStore for Memory {
         let checked = Message::check(&message.text).and_then(|()| Message::check_room(waiting));
         if checked.is_ok() {
             state.work.messages.push(message.into());
-            state.ring();
+            state.notify();
         }
         ready(checked.map_err(Error::from))
     }
@@ -147,7 +147,7 @@ impl CallStore for Memory {
             if let Some(found) = found {
                 (found.text, found.edited_at) = (text, Some(kept(now)));
             }
-            state.ring();
+            state.notify();
         }
         ready(Ok(outcome))
     }
@@ -157,7 +157,7 @@ impl CallStore for Memory {
         let outcome = state.work.outcome(message);
         if outcome == MessageOutcome::Done {
             state.work.messages.retain(|it| it.id != message);
-            state.ring();
+            state.notify();
         }
         ready(Ok(outcome))
     }
@@ -171,7 +171,7 @@ impl CallStore for Memory {
         let outcome = state.work.outcome(message);
         if outcome == MessageOutcome::Done {
             state.work.move_message(message, before);
-            state.ring();
+            state.notify();
         }
         ready(Ok(outcome))
     }
@@ -186,7 +186,7 @@ impl CallStore for Memory {
         if outcome == MessageOutcome::Done {
             let found = state.work.messages.iter_mut().find(|it| it.id == message);
             found.into_iter().for_each(|it| it.steer = steer);
-            state.ring();
+            state.notify();
         }
         ready(Ok(outcome))
     }
@@ -209,14 +209,14 @@ impl CallStore for Memory {
             message.taken_at = Some(kept(now));
             message.clone()
         });
-        state.ring();
+        state.notify();
         ready(Ok(taken))
     }
 
     fn news(&self) -> BoxFuture<'_, Result<News, Error>> {
-        let seen = self.state().changes;
+        let last_seen = self.state().changes;
         let state = Arc::clone(&self.state);
-        ready(Ok(Box::pin(Listen { state, seen }) as News))
+        ready(Ok(Box::pin(Listen { state, last_seen }) as News))
     }
 }
 
@@ -250,7 +250,7 @@ impl State {
             return Err(RunRecord::begun_already(run.id));
         }
         self.work.runs.push(run.kept());
-        self.ring();
+        self.notify();
         Ok(())
     }
 
@@ -273,7 +273,7 @@ impl State {
         let questions =
             asked.into_iter().map(|asked| Kept { run, asked: asked.kept(), answer: None });
         self.work.questions.extend(questions);
-        self.ring();
+        self.notify();
         Ok(applied)
     }
 
@@ -287,7 +287,7 @@ impl State {
             && let Some(there) = place.and_then(|place| self.work.questions.get_mut(place))
         {
             there.answer = Some(answered.clone());
-            self.ring();
+            self.notify();
         }
         Ok(outcome)
     }
@@ -296,6 +296,15 @@ impl State {
 impl Work {
     fn run(&self, id: RunId) -> Result<&RunRecord, Error> {
         self.runs.iter().find(|run| run.id == id).ok_or(Error::NoRun(id))
+    }
+
+    /// Renames the projects of runs, where `after` has a new name.
+    pub(super) fn move_runs(&mut self, after: impl Fn(&str) -> Option<String>) {
+        for run in &mut self.runs {
+            if let Some(project) = after(&run.project) {
+                run.project = project;
+            }
+        }
     }
 
     fn run_mut(&mut self, id: RunId) -> Result<&mut RunRecord, Error> {
@@ -325,7 +334,7 @@ impl Work {
     }
 
     fn put(&mut self, run: RunId, mut call: CallRecord) {
-        // What was forgotten stays so.
+        // A forgotten call stays forgotten.
         if self.calls.get(&(run, call.number)).is_some_and(|it| it.request.is_null()) {
             call.request = Value::Null;
         }
@@ -350,14 +359,14 @@ impl Work {
         self.messages.iter().filter(waits)
     }
 
-    fn move_message(&mut self, which: MessageId, before: Option<MessageId>) {
-        let Some(found) = self.messages.iter().find(|it| it.id == which) else { return };
+    fn move_message(&mut self, message: MessageId, before: Option<MessageId>) {
+        let Some(found) = self.messages.iter().find(|it| it.id == message) else { return };
         let conversation = found.conversation.clone();
         let waits = |it: &Message| it.conversation == conversation && it.taken_at.is_none();
         let places: Vec<usize> =
             (0..self.messages.len()).filter(|n| waits(&self.messages[*n])).collect();
         let waiting: Vec<MessageId> = places.iter().map(|n| self.messages[*n].id).collect();
-        let moved: Vec<Message> = Message::moved(&waiting, which, before)
+        let moved: Vec<Message> = Message::moved(&waiting, message, before)
             .into_iter()
             .filter_map(|id| self.messages.iter().find(|it| it.id == id).cloned())
             .collect();
@@ -366,7 +375,7 @@ impl Work {
         }
     }
 
-    /// What comes of changing a message.
+    /// The result of changing a message.
     fn outcome(&self, id: MessageId) -> MessageOutcome {
         match self.messages.iter().find(|it| it.id == id).map(|it| it.taken_at) {
             None => MessageOutcome::Unknown,
@@ -375,7 +384,7 @@ impl Work {
         }
     }
 
-    /// Erases the texts of one item's calls, or of all runs on a plan and of what was said to the
+    /// Erases the texts of an item's calls; or those of all runs on a plan, and the messages of the
     /// conversations that are attached to it.
     pub(super) fn forget(
         &mut self,
@@ -407,16 +416,18 @@ impl Work {
             }
         }
         if item.is_none() {
-            let said = self.messages.iter_mut();
-            said.filter(|it| conversations.contains(&it.conversation)).for_each(Message::forget);
+            let messages = self.messages.iter_mut();
+            messages
+                .filter(|it| conversations.contains(&it.conversation))
+                .for_each(Message::forget);
         }
     }
 }
 
-/// News as they come.
+/// The stream of [`CallStore::news`].
 struct Listen {
     state: Arc<Mutex<State>>,
-    seen: u64,
+    last_seen: u64,
 }
 
 impl Stream for Listen {
@@ -425,11 +436,11 @@ impl Stream for Listen {
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let shared = Arc::clone(&self.state);
         let mut state = lock(&shared);
-        if state.changes != self.seen {
-            self.seen = state.changes;
+        if state.changes != self.last_seen {
+            self.last_seen = state.changes;
             return Poll::Ready(Some(Ok(())));
         }
-        state.wake_later(cx);
+        state.register_waker(cx);
         Poll::Pending
     }
 }

@@ -11,18 +11,19 @@ use punchlist_formats::text;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::args;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
 /// Print completions for a shell, or the manual pages
 ///
-/// In bash, zsh and fish they offer items, plans and names of the project that you are in.
+/// In bash, zsh and fish, the completions include the items, plans and names of the current
+/// project.
 #[derive(clap::Args)]
 pub(crate) struct Completions {
-    /// bash, elvish, fish, powershell or zsh; `man` for the manual
+    /// bash, elvish, fish, powershell or zsh; `man` for the manual pages
     #[arg(value_name = "SHELL")]
     what: What,
-    /// Write the manual into this directory, one page a verb
+    /// Write the manual pages into this directory, one per verb
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }
@@ -40,7 +41,7 @@ impl std::str::FromStr for What {
             return Ok(Self::Manual);
         }
         text.parse().map(Self::Shell).map_err(|_| {
-            "known are bash, elvish, fish, powershell, zsh, and man for the manual".to_owned()
+            "use bash, elvish, fish, powershell, zsh, or man for the manual pages".to_owned()
         })
     }
 }
@@ -57,7 +58,7 @@ Examples:
 
     fn run(self, _app: &App) -> Result<Reply, Fail> {
         match (self.what, self.dir) {
-            (What::Shell(_), Some(_)) => Err(Fail::usage("--dir is for the manual")
+            (What::Shell(_), Some(_)) => Err(Fail::usage("--dir is only for the manual pages")
                 .hint("send completions to a file: `punchlist completions bash > FILE`.")),
             (What::Shell(shell), None) => {
                 let mut script = Vec::new();
@@ -75,7 +76,7 @@ fn page(command: clap::Command) -> Result<String, Fail> {
     let mut page = Vec::new();
     clap_mangen::Man::new(command)
         .render(&mut page)
-        .map_err(|why| Fail::ours(format!("the manual cannot be made: {why}")))?;
+        .map_err(|why| Fail::ours(format!("the manual pages cannot be made: {why}")))?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 

@@ -1,6 +1,7 @@
-//! Completions that ask the program: what only it knows comes first, then what a shell knows by itself.
+//! Completion scripts that call `punchlist candidates` first, and then offer what clap's own script
+//! knows.
 //!
-//! Names of plans are texts that somebody wrote: a shell never expands a candidate.
+//! A candidate may be the name of a plan, which anybody can choose: the shell must never expand it.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use clap_complete::Shell;
 
 use super::super::candidates::KINDS;
 
-/// The script of a shell, with the part that asks the program.
+/// clap's script for a shell, extended by the call of `punchlist candidates`.
 pub(super) fn dynamic(shell: Shell, script: &str, command: &Command) -> String {
     if shell == Shell::Bash {
         return format!("{script}\n{BASH}");
@@ -19,7 +20,7 @@ pub(super) fn dynamic(shell: Shell, script: &str, command: &Command) -> String {
     }
     let marker = "#compdef punchlist\n";
     match script.split_once(marker).filter(|_| shell == Shell::Zsh) {
-        // The function that the shell calls is ours; clap's is what it falls back to.
+        // The shell calls our function, which falls back to clap's.
         Some((before, rest)) => {
             let rest = rest.replacen("_punchlist() {", "_punchlist_static() {", 1);
             format!("{before}{marker}\n{ZSH}\n{rest}")
@@ -28,8 +29,8 @@ pub(super) fn dynamic(shell: Shell, script: &str, command: &Command) -> String {
     }
 }
 
-/// The script of fish, in which each option whose value the program knows asks it: fish offers what stands
-/// with the option and nothing else.
+/// The script for fish. Each option whose values Punchlist knows gets its own call, because fish
+/// offers only the candidates that are declared with the option.
 fn with_values(script: &str, command: &Command) -> String {
     let all = || command.get_opts().chain(command.get_subcommands().flat_map(Command::get_opts));
     let is_known = |arg: &Arg| {

@@ -1,31 +1,32 @@
 //! `punchlist edit`.
 
-mod form;
-mod whole;
-
+use punchlist_engine::policy::checks;
+use punchlist_formats::typed::item_form::ItemForm;
+use punchlist_formats::typed::items::find;
+use punchlist_formats::typed::{self, Expect, optional, whole_list};
 use punchlist_model::needs::{Needs, Reach};
-use punchlist_model::{ItemRef, Op, Origin, Patch, Plan};
+use punchlist_model::{ItemRef, Op, Patch};
 
-use self::form::Form;
-use super::{Group, Verb, add, show};
-use crate::app::{App, no_plan};
-use crate::change::{Changing, Expect, Request};
-use crate::error::{Code, Fail};
+use super::{Group, Verb, add};
+use crate::app::App;
+use crate::change::{Changing, Request};
+use crate::fail::{Code, Fail};
 use crate::items::{self, Several, Typed};
 use crate::print::Reply;
 use crate::{editing, person, plan_choice};
 
-/// Change what an item says, or the whole list
+/// Change fields of an item, or edit the whole list
 ///
-/// Only what is named changes. An empty text clears a field: `--owner ""`. Without a field, the item is
-/// opened in your editor (`$VISUAL`, `$EDITOR`, else vi); with `--all`, the whole list as a checklist. A
-/// text that cannot be used, or that others were faster than, is kept, and its place is named.
+/// Only the given fields change. An empty text clears a field: `--owner ""`. Without a field, the
+/// item opens in your editor (`$VISUAL`, `$EDITOR`, else vi); with `--all`, the whole list opens as
+/// a checklist. If the edited text is invalid, or somebody else has changed the same item
+/// meanwhile, Punchlist keeps your text in a file and prints its path.
 #[derive(clap::Args)]
 pub(crate) struct Edit {
-    /// Its number, title or id
+    /// The item: its number, title or id
     #[arg(value_name = "ITEM", required_unless_present = "all", conflicts_with = "all")]
     item: Option<Typed>,
-    /// The whole list, in your editor
+    /// Edit the whole list in your editor
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -36,52 +37,52 @@ pub(crate) struct Edit {
 
 #[derive(clap::Args)]
 struct Fields {
-    /// What is to be done
+    /// The title: what is to be done
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// How it reads while in progress
+    /// The title while the item is in progress
     #[arg(long, value_name = "TEXT")]
     active: Option<String>,
-    /// What whoever does it needs to know
+    /// Background that the worker needs to know
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// How to tell that it is done
+    /// When the item counts as done
     #[arg(long, value_name = "TEXT")]
     criteria: Option<String>,
-    /// Which kind of agent should do it
+    /// The kind of agent that should do the item
     #[arg(long, value_name = "KIND")]
     agent: Option<String>,
-    /// Who answers for it
+    /// Who is responsible for the item
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
-    /// What came of it
+    /// What the result is
     #[arg(long, value_name = "TEXT")]
     outcome: Option<String>,
-    /// 0 comes first
+    /// The priority; 0 is the highest
     #[arg(long, value_name = "N")]
     priority: Option<u32>,
-    /// It has no priority
+    /// Remove the priority
     #[arg(long, conflicts_with = "priority")]
     no_priority: bool,
-    /// Not ready before this item is completed; may be repeated
+    /// Make the item depend on this one; may be repeated
     #[arg(long, value_name = "ITEM")]
     after: Vec<Several>,
-    /// Does not depend on this item any more; may be repeated
+    /// Remove the dependency on this item; may be repeated
     #[arg(long, value_name = "ITEM")]
     not_after: Vec<Several>,
-    /// A part of this item
+    /// Make the item a sub-item of this one
     #[arg(long, value_name = "ITEM")]
     under: Option<Typed>,
-    /// A part of no item
+    /// Make the item a top-level item
     #[arg(long, conflicts_with = "under")]
     top: bool,
-    /// The shell command that shows that it is done; "" takes the check away
+    /// The item's check: a shell command; "" removes it
     #[arg(long, value_name = "COMMAND")]
     verify: Option<String>,
-    /// The files that this speaks for, as in `src/**`: when they change, it is to be run again
+    /// The files that the check covers, such as `src/**`; when they change, its result is stale
     #[arg(long, value_name = "GLOB", value_delimiter = ',', requires = "verify")]
     covers: Vec<String>,
-    /// Anything else to keep with it, as a JSON object; `{}` clears it
+    /// Other data to store with the item, as a JSON object; `{}` clears it
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
 }
@@ -102,15 +103,15 @@ Examples:
         let is_named = *patch != Patch::default();
         let Some(typed) = self.item else {
             if is_named {
-                return Err(Fail::usage("fields are an item's, and --all is for the whole list")
+                return Err(Fail::usage("--all edits the whole list and takes no fields")
                     .hint("name the item, as in `punchlist edit 3 --title \"…\"`."));
             }
-            return whole_list(app, self.changing);
+            return in_editor_whole(app, self.changing);
         };
         if !is_named {
             return in_editor(app, &typed, self.changing);
         }
-        let item = typed.find(app)?;
+        let item = items::one(app, &typed)?;
         if patch.check.is_some() {
             keep_persons_check(app, &item)?;
         }
@@ -120,7 +121,7 @@ Examples:
 }
 
 fn no_editor() -> Fail {
-    Fail::usage("nothing is named that should change, and there is no editor to ask")
+    Fail::usage("no field is given, and there is no editor")
         .hint("name a field, as in `punchlist edit 3 --title \"…\"`; or set EDITOR.")
 }
 
@@ -129,40 +130,31 @@ fn in_editor(app: &App, typed: &Typed, changing: Changing) -> Result<Reply, Fail
     if !editing::is_possible() {
         return Err(no_editor());
     }
-    let read = || -> Result<(Plan, ItemRef), Fail> {
-        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
-            return Err(no_plan());
-        };
-        let item = typed.within(&plan)?;
-        Ok((plan, item))
-    };
-    let (plan, reference) = read()?;
-    let item = show::find(&plan, &reference)?;
-    let before = Form::of(item);
-    let text = before.text(item.number);
-    if Form::read(&text)? != before {
-        return Err(Fail::refused(format!("item {} cannot be edited as a text", item.number))
+    let (_, plan) = plan_choice::whole_there(app)?;
+    let item = find(&plan, &typed.within(&plan)?)?;
+    let number = item.number;
+    let before = ItemForm::of(item);
+    let text = before.text(number);
+    if ItemForm::read(&text)? != before {
+        return Err(Fail::refused(format!("item {number} cannot be edited as a text"))
             .hint("change it field by field, as in `punchlist edit 3 --title \"…\"`."));
     }
-    let name = format!("{}-{}", plan.id.short(), item.number);
-    let Some(edited) = editing::edit(&name, &text, Form::read)? else {
+    let name = format!("{}-{number}", plan.id.short());
+    let read = |text: &str| Ok(ItemForm::read(text)?);
+    let Some(edited) = editing::edit(&name, &text, read)? else {
         return Ok(Reply::text("nothing changed\n"));
     };
     let wanted = edited.said.clone();
-    let (number, item) = (item.number, item.clone());
     let make = || {
-        let (now, _) = read()?;
-        let current = Form::of(show::find(&now, &number.into())?);
-        let mine = wanted.changed(&before);
-        let theirs: Vec<_> =
-            current.changed(&before).into_iter().filter(|it| mine.contains(it)).collect();
+        let (_, now) = plan_choice::whole_there(app)?;
+        let theirs = wanted.conflicts(&before, &ItemForm::of(find(&now, &number.into())?));
         if !theirs.is_empty() {
             let message =
                 format!("item {number} changed while you were editing: {}", theirs.join(", "));
             return Err(Fail::new(Code::Conflict, message)
                 .hint(format!("look at it with `punchlist show {number}`, then edit it again.")));
         }
-        let patch = Box::new(wanted.patch(&before, &item)?);
+        let patch = Box::new(wanted.patch(&before, item, person::called_by().origin())?);
         if *patch == Patch::default() {
             return Ok(Reply::text("nothing changed\n"));
         }
@@ -177,17 +169,17 @@ fn in_editor(app: &App, typed: &Typed, changing: Changing) -> Result<Reply, Fail
 }
 
 /// Opens the whole list in the user's editor.
-fn whole_list(app: &App, changing: Changing) -> Result<Reply, Fail> {
+fn in_editor_whole(app: &App, changing: Changing) -> Result<Reply, Fail> {
     if !editing::is_possible() {
         return Err(no_editor());
     }
-    let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else { return Err(no_plan()) };
+    let (_, plan) = plan_choice::whole_there(app)?;
     let name = format!("{}-all", plan.id.short());
-    let read = |text: &str| whole::read(text, &plan);
-    let Some(edited) = editing::edit(&name, &whole::text(&plan), read)? else {
+    let read = |text: &str| Ok(whole_list::read(text, &plan)?);
+    let Some(edited) = editing::edit(&name, &whole_list::text(&plan), read)? else {
         return Ok(Reply::text("nothing changed\n"));
     };
-    let ops = whole::ops(&plan, &edited.said);
+    let ops = whole_list::ops(&plan, &edited.said);
     if ops.is_empty() {
         return edited.end(Ok(Reply::text("nothing changed\n")));
     }
@@ -196,27 +188,24 @@ fn whole_list(app: &App, changing: Changing) -> Result<Reply, Fail> {
     edited.end(done)
 }
 
-/// A check that a person wrote is not an agent's to change: it is there to be met.
+/// Refuses an agent that would change a check that a person wrote.
 fn keep_persons_check(app: &App, item: &ItemRef) -> Result<(), Fail> {
     if !person::is_agent() {
         return Ok(());
     }
     let items = vec![Reach { item: item.clone(), around: Vec::new() }];
     let needs = Needs { items, ..Needs::default() };
-    let Some((_, plan)) = plan_choice::read(app, &needs)? else { return Ok(()) };
-    let item = plan.find(item).ok().flatten().and_then(|number| plan.get(number));
-    let check = item.and_then(|it| it.check.as_ref());
-    if check.is_none_or(|it| it.origin == Origin::Agent) {
-        return Ok(());
+    match plan_choice::read(app, &needs)? {
+        Some((_, plan)) => checks::may_change(&plan, item, person::called_by()),
+        None => Ok(()),
     }
-    person::not_an_agent("the checks that people wrote are changed")
 }
 
 impl Fields {
     fn patch(self, app: &App) -> Result<Patch, Fail> {
-        let metadata = self.meta.as_deref().map(add::meta).transpose()?;
+        let metadata = self.meta.as_deref().map(typed::metadata).transpose()?;
         let priority = self.priority.map(Some).or(self.no_priority.then_some(None));
-        let under = self.under.map(|it| it.find(app)).transpose()?;
+        let under = self.under.map(|it| items::one(app, &it)).transpose()?;
         let parent = under.map(Some).or(self.top.then_some(None));
         Ok(Patch {
             title: self.title,
@@ -236,9 +225,4 @@ impl Fields {
             ..Patch::default()
         })
     }
-}
-
-/// A field that an empty text clears.
-fn optional(text: Option<String>) -> Option<Option<String>> {
-    text.map(|text| Some(text).filter(|text| !text.is_empty()))
 }

@@ -1,18 +1,18 @@
 //! `punchlist list --all-plans`.
 
 use punchlist_formats::text;
-use punchlist_model::needs::Needs;
+use punchlist_formats::view::plans::{Folded, called};
 use punchlist_model::store::Filter;
 use serde_json::Value;
 
 use super::{List, View, none_yet};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
-use crate::verb::plans::{self, Folded};
+use crate::verb::plans;
 
-/// Every plan of the project, one below the other, without those that are folded away.
+/// Shows the plans of the project one below the other, without finished and archived ones.
 pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
     let Some(store) = app.store_to_read()? else { return none_yet(app, view) };
     let project = Some(app.project()?.name.clone());
@@ -21,7 +21,7 @@ pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
     let folded = Folded::away(&mut summaries, &live);
     let (mut values, mut out) = (Vec::<Value>::new(), String::new());
     for summary in &summaries {
-        let plan = block_on(store.read(summary.id, Needs::whole()))?;
+        let plan = block_on(store.whole(summary.id))?;
         let only = list.only(app, &*store, &plan)?;
         if only
             .as_ref()
@@ -36,9 +36,9 @@ pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
         if !out.is_empty() {
             out.push('\n');
         }
-        // A frame bears the title already.
+        // The box of this view already has the title.
         if view != View::List {
-            let title = text::one_line(&plans::called(summary)).into_owned();
+            let title = text::one_line(&called(summary)).into_owned();
             out.push_str(&format!("{}  {title}\n", summary.id.short()));
         }
         out.push_str(&list.drawn(app, view, &plan, only.as_ref()));
@@ -48,7 +48,7 @@ pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
         return Ok(Reply::json(&serde_json::json!({"plans": values, "folded": folded})));
     }
     if out.is_empty() {
-        out.push_str(if list.wanted.is_all() { "No open plan here.\n" } else { "No item fits.\n" });
+        out.push_str(if list.filter.is_all() { "No open plan here.\n" } else { "No item fits.\n" });
     }
     out.push_str(&folded.line());
     Ok(Reply::text(out))

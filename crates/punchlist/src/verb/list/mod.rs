@@ -6,64 +6,65 @@ mod filter;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use punchlist_engine::plan_service;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::store::{AttachmentKey, Filter, PlanStore};
-use punchlist_model::{Item, Number, Plan};
+use punchlist_model::store::{self, PlanStore};
+use punchlist_model::{Number, Plan};
 use serde_json::Value;
 
-use self::filter::Wanted;
+use self::filter::Filter;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{evidence, person, plan_choice};
 
 /// Show the list
 ///
-/// On a terminal it is drawn as a box, into a pipe it is plain text. `✓` is completed, `▶` in
-/// progress, `○` pending, `◔` waiting, `✗` cancelled; `P0` is a priority. Also called `ls`.
+/// The list is drawn as a box on a terminal, and printed as plain text into a pipe. `✓` is
+/// completed, `▶` in progress, `○` pending, `◔` waiting, `✗` cancelled; `P0` is a priority. Also
+/// called `ls`.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct List {
     #[command(flatten)]
-    wanted: Wanted,
-    /// Every plan of this project that is neither finished nor archived
+    filter: Filter,
+    /// Show every plan of this project that is neither finished nor archived
     #[arg(long, conflicts_with_all = ["plan", "view"])]
     all_plans: bool,
-    /// Dropped items too
+    /// Also show dropped items
     #[arg(long)]
     all: bool,
-    /// How to draw it
+    /// The format
     #[arg(long, value_enum, value_name = "VIEW")]
     view: Option<View>,
-    /// Draw it this many columns wide
+    /// The width in columns
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(1..=1000))]
     width: Option<u16>,
 }
 
-/// How a list is drawn.
+/// The formats of `--view`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum View {
-    /// What a terminal gets: a box with numbers, owners, evidence and a bar
+    /// A box with numbers, owners, evidence and a progress bar (default on a terminal)
     List,
     /// A box with titles only
     Box,
-    /// What a pipe gets: one line an item, with numbers
+    /// One line per item, with numbers (default in a pipe)
     Plain,
-    /// As the `TodoWrite` tool answers
+    /// The answer of the `TodoWrite` tool
     Text,
-    /// A checklist
+    /// A Markdown checklist
     Markdown,
-    /// As `--json`
+    /// The same as `--json`
     Json,
-    /// As the `todo_manager` tool answers
+    /// The answer of the `todo_manager` tool
     Xml,
-    /// The dependencies, for Graphviz
+    /// The dependency graph, for Graphviz
     Dot,
-    /// The dependencies, for Mermaid
+    /// The dependency graph, for Mermaid
     Mermaid,
 }
 
@@ -90,7 +91,7 @@ Examples:
         if self.all_plans {
             return all_plans::run(&self, app, view);
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::whole(app)? else {
             return none_yet(app, view);
         };
         let only = self.only(app, &*store, &plan)?;
@@ -103,21 +104,18 @@ Examples:
 }
 
 impl List {
-    /// The items that are wanted; `None` if all are.
+    /// The items that the filter selects; `None` for all.
     fn only(
         &self,
         app: &App,
         store: &dyn Store,
         plan: &Plan,
     ) -> Result<Option<BTreeSet<Number>>, Fail> {
-        if self.wanted.is_all() {
-            return Ok(None);
-        }
-        let me = self.wanted.asks_who().then(|| app.actor(store)).transpose()?;
-        Ok(Some(self.wanted.of(plan, me.as_ref().map(|it| it.name.as_str()))))
+        let me = self.filter.mine.then(|| app.actor(store)).transpose()?;
+        Ok(self.filter.wanted(me.as_ref().map(|it| it.name.as_str())).of(plan))
     }
 
-    /// The list in a view for people.
+    /// Draws the list in any view but JSON.
     fn drawn(&self, app: &App, view: View, plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
         let screen = app.screen();
         let mut options = app.view(screen);
@@ -148,17 +146,18 @@ impl List {
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
-        // The other views are notations of their own, in which there is no room for more.
+        // The other views have a fixed syntax.
         if matches!(view, View::List | View::Box | View::Plain) && self.all {
-            out.push_str(&dropped(plan, only));
+            out.push_str(&view::plain::dropped(plan, only));
         }
         if matches!(view, View::Box | View::Plain) && only.is_none() {
-            out.push_str(&below(app, plan));
+            let stale = evidence::stale(plan);
+            out.push_str(&view::plain::below(plan, &stale, app.now, person::reader()));
         }
         out
     }
 
-    /// The wanted items; the plan's progress stays that of the whole.
+    /// The selected items as JSON; the progress is that of the whole plan.
     fn json(
         &self,
         app: &App,
@@ -166,7 +165,8 @@ impl List {
         plan: &Plan,
         only: Option<&BTreeSet<Number>>,
     ) -> Result<Value, Fail> {
-        let (key, stale) = (attachment(store, plan)?, evidence::stale(plan));
+        let key = block_on(plan_service::attachment(store, plan.id))?;
+        let stale = evidence::stale(plan);
         let mut value = json::list(plan, key.as_ref(), &stale);
         let mut items: Vec<_> = plan.listed();
         if self.all {
@@ -181,40 +181,7 @@ impl List {
     }
 }
 
-/// What stands below a list that is not drawn with it.
-fn below(app: &App, plan: &Plan) -> String {
-    let mut lines = String::new();
-    if let Some(words) = view::list::ending(plan) {
-        lines.push_str(words);
-        lines.push('\n');
-    }
-    if plan.goal.is_some() {
-        lines.push_str(&view::goal::news(plan, &evidence::stale(plan), app.now, person::reader()));
-    }
-    lines
-}
-
-/// The newest conversation that is attached to a plan. A plan made by hand has none.
-pub(super) fn attachment(
-    store: &dyn PlanStore,
-    plan: &Plan,
-) -> Result<Option<AttachmentKey>, Fail> {
-    let id = Some(plan.id.0.simple().to_string());
-    let summaries = block_on(store.plans(Filter { id, ..Filter::default() }))?;
-    Ok(summaries.into_iter().next().and_then(|summary| summary.attachment))
-}
-
-fn dropped(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
-    let mut out = String::new();
-    let wanted = |item: &&Item| only.is_none_or(|only| only.contains(&item.number));
-    for item in plan.items.values().filter(|item| item.is_superseded()).filter(wanted) {
-        let Number(number) = item.number;
-        out.push_str(&format!("dropped {number}  {}\n", text::one_line(&item.title)));
-    }
-    out
-}
-
-/// No plan is no error: there is just nothing on the list.
+/// The answer if there is no plan yet, which is not an error.
 fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
     if view == View::Json {
         let value = serde_json::json!({
@@ -227,7 +194,7 @@ fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
     let project = &app.project()?.name;
     let mut out =
         format!("No plan here yet ({}). Start one: punchlist add \"…\"\n", text::one_line(project));
-    let filter = Filter { project: Some(project.clone()), ..Filter::default() };
+    let filter = store::Filter { project: Some(project.clone()), ..store::Filter::default() };
     if let Some(store) = app.store_to_read()?
         && !block_on(store.plans(filter))?.is_empty()
     {

@@ -1,4 +1,4 @@
-//! Only a person answers: what Codex's own shell is told when it tries.
+//! Only a person can answer questions: the refusals that Codex's shell gets.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
@@ -14,7 +14,7 @@ fn the_agents_shell_cannot_answer() {
     let _shows = shows(Agent::Codex, Feature::Answers, "");
     let place = Place::new();
     place.asks();
-    // With a terminal, which its shell can have, and without.
+    // Its shell can have a terminal, so try with and without one.
     for tty in [false, true] {
         let input = json!({"cmd": place.tries_to_answer(), "tty": tty, "yield_time_ms": 20_000});
         let script = Script::new().calls("exec_command", input).stops("I tried.");

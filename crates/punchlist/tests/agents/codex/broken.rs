@@ -1,4 +1,4 @@
-//! Something of ours is broken: Codex works and stops as if we were not there.
+//! Punchlist is broken: Codex works and stops as if it were not installed.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
@@ -11,8 +11,8 @@ use crate::broken::ways;
 use crate::place::Place;
 use crate::shown::shows;
 
-/// Installs a copy of the program, breaks something, and lets a model work and stop with items open.
-/// Without us nobody minds.
+/// Installs a copy of the program, breaks something, and lets a model work and stop with open
+/// items. Without Punchlist, nothing refuses the stop.
 #[track_caller]
 fn check(break_it: impl FnOnce(&Place)) {
     let script = Script::new()

@@ -1,4 +1,4 @@
-//! `punchlist watch` beside a Codex that works.
+//! `punchlist watch` while Codex works.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::Message;
@@ -9,7 +9,7 @@ use crate::live::Held;
 use crate::place::Place;
 use crate::shown::shows;
 
-/// One plan after the other: made, worked on, changed and finished.
+/// The plans, one after the other: created, worked on, changed and finished.
 const STORY: [&[(&str, &str)]; 3] = [
     &[("Write it", "in_progress"), ("Test it", "pending")],
     &[("Write it", "completed"), ("Fuzz it", "in_progress")],

@@ -1,4 +1,4 @@
-//! What outlives the model's memory in Codex: the end of a session.
+//! What survives the end of a session of Codex.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
@@ -11,10 +11,11 @@ use crate::place::Place;
 use crate::run::{assert_says, offered};
 use crate::shown::shows;
 
-/// What a new session is told of what an ended one left: a line, and none of its texts.
+/// The offer that a new session gets about the open items of an ended one: one line, without their
+/// titles.
 const OFFER: &str = "2 items are still open from an earlier session";
 
-/// A session that leaves two items open, of a model that then does as the script says.
+/// Runs a session that leaves two items open; then a model that follows the script.
 fn after_one_that_asked(name: &str, script: Script) -> (Place, punchlist_testkit::model::Server) {
     let first = match name {
         IN_CODE => Script::new().calls("exec", super::plans::in_code(&OPEN)),
@@ -43,7 +44,7 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_adopts() 
         };
         let script = Script::new().then(call).stops("Are you sure?").stops("Shall I go on?");
         let (place, model) = after_one_that_asked(name, script);
-        // Its own sandbox would keep the program from its database.
+        // Codex's sandbox would block access to the database.
         let free = ["-s", "danger-full-access", "What is to be done?"];
         let after = place.codex(&free).ends().completed().session();
         let requests = model.requests_of("");
@@ -53,7 +54,8 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_adopts() 
         let result = &requests[1].results()[0];
         assert_says(&result.text, &["Build it", "Test it"], &[OFFER]);
 
-        // From now on they are its own: put back when it is resumed, and offered to nobody.
+        // From now on the items belong to this session: shown when it is resumed, and offered to
+        // nobody.
         place.codex(&["resume", &after, "Go on"]).ends().completed();
         let told = model.requests_of("")[2].news();
         assert_says(&told, &["Go on", "[ ] 2. Build it", "[ ] 3. Test it"], &[OFFER]);

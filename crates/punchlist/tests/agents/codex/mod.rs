@@ -1,4 +1,4 @@
-//! Runs Codex without a screen, and tells what came of it.
+//! Runs Codex without a terminal, and returns the result.
 
 mod answers;
 mod broken;
@@ -21,17 +21,17 @@ use punchlist_testkit::model::Server;
 use crate::place::Place;
 use crate::run::{Ended, Run};
 
-/// Names the program.
+/// The environment variable with the path of the program.
 pub(crate) const PROGRAM: &str = "PUNCHLIST_TEST_CODEX";
 
-/// A model that is given its tools one by one.
+/// A model that gets its tools one by one.
 pub(crate) const DIRECT: &str = "gpt-5.5";
 
-/// A model that is given one tool, which runs code, and calls the others from there.
+/// A model that gets one tool, which runs code, and calls the others from there.
 pub(crate) const IN_CODE: &str = "gpt-6.1-sol";
 
-/// What a user of another provider writes down, and that nobody else is asked for anything. Tried
-/// again is once, so that a test of a bad day is a short one.
+/// The settings of a user with another provider, without any other network access, and with one
+/// retry, so that tests of failures are short.
 const SETTINGS: &str = r#"
 model = "MODEL"
 model_provider = "scripted"
@@ -75,14 +75,14 @@ trust_level = "trusted"
 enabled = true
 "#;
 
-/// Codex, as the group installed it.
+/// The path of Codex, as `cargo xtask test agents` installed it.
 fn program() -> PathBuf {
     let path = std::env::var_os(PROGRAM);
     path.expect("run `cargo xtask test agents`: it names the program").into()
 }
 
 impl Place {
-    /// Writes the user's settings, with a scripted model behind the name of a real one.
+    /// Writes the user's settings, with a scripted model under the name of a real one.
     pub(crate) fn codex_settings(&self, model: &Server, name: &str) {
         fs::create_dir_all(self.path("home/.codex")).unwrap();
         let project = self.path("project").display().to_string();
@@ -91,14 +91,14 @@ impl Place {
         fs::write(self.path("home/.codex/config.toml"), settings).unwrap();
     }
 
-    /// One prompt, without a screen.
+    /// One prompt, without a terminal.
     pub(crate) fn codex(&self, arguments: &[&str]) -> Run {
         let mut command = self.codex_itself();
         command.args(["exec", "--json"]).args(arguments);
         Run::new(command)
     }
 
-    /// The program. The key is no key.
+    /// The program. The API key is a dummy.
     fn codex_itself(&self) -> Command {
         let mut command = self.command(&program());
         command.env("TERM", "xterm-256color").env("SCRIPTED_API_KEY", "dummy-key-for-loopback");
@@ -120,7 +120,7 @@ impl Place {
 }
 
 impl Ended {
-    /// Its turn came to an end of its own.
+    /// Checks that the turn ended normally.
     #[track_caller]
     pub(crate) fn completed(self) -> Self {
         let Self { status, lines, errors, .. } = &self;

@@ -1,4 +1,4 @@
-//! What people decide of Codex: how far the gate goes, for which project, and that all is taken back.
+//! What people decide about Codex: the gate, installing for a project, and uninstalling.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
@@ -27,7 +27,7 @@ fn a_person_can_turn_the_gate_off_in_mid_session_and_the_agent_cannot() {
     let model = Model::new(script).serve().unwrap();
     place.codex_settings(&model, DIRECT);
     place.punchlist(&["install", "codex", "--yes"]);
-    // Its own sandbox would keep the program from its database, and so from an answer.
+    // Codex's sandbox would block access to the database, and so the answer.
     let ended = place.codex(&["-s", "danger-full-access", "Build it"]).ends().completed();
     assert_eq!(model.left(), 0);
     assert_says(&ended.printed, &["set for this session"], &[]);
@@ -48,7 +48,7 @@ fn for_a_project_it_is_set_up_in_files_of_the_project() {
         .stops("All is done.");
     let model = Model::new(script).serve().unwrap();
     let place = Place::new();
-    // The user has told it to trust the folder; it passes over a project's files otherwise.
+    // The user has trusted the folder; otherwise Codex ignores a project's files.
     place.codex_settings(&model, DIRECT);
     let before = tree(&place.path("project"));
     place.punchlist(&["install", "codex", "--project", "--yes"]);

@@ -1,4 +1,4 @@
-//! What Codex prints and what it keeps both become the same lists.
+//! The output of Codex and its rollout files give the same lists.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
@@ -8,7 +8,7 @@ use super::{DIRECT, IN_CODE};
 use crate::place::Place;
 use crate::shown::shows;
 
-/// A plan from first to last, as steps and statuses: made, worked through, changed, finished. The
+/// The versions of a plan, as steps and statuses: created, worked through, changed, finished. The
 /// third is refused, because there is no such status.
 pub(super) const STORY: [&[(&str, &str)]; 5] = [
     &[("Write the parser", "in_progress"), ("Test the parser", "pending")],
@@ -20,7 +20,7 @@ pub(super) const STORY: [&[(&str, &str)]; 5] = [
 
 const END: &str = "[x] Write the parser, [x] Fuzz the parser, [x] Tag it";
 
-/// What Codex prints of the plan: it says what is completed and not what is begun.
+/// The plan in the output of Codex, which shows completed steps but not those in progress.
 const PRINTED: [&str; 4] = [
     "[ ] Write the parser, [ ] Test the parser",
     "[x] Write the parser, [ ] Test the parser",
@@ -28,7 +28,7 @@ const PRINTED: [&str; 4] = [
     END,
 ];
 
-/// What it keeps.
+/// The plan in the rollout file.
 pub(super) const KEPT: [&str; 4] = [
     "[>] Write the parser, [ ] Test the parser",
     "[x] Write the parser, [>] Test the parser",
@@ -97,7 +97,7 @@ fn a_plan_that_is_made_in_code_is_followed_too() {
     let printed = place.printed(&ended).understood();
     let kept = place.kept(&place.rollout(&ended.session())).understood();
     assert_eq!(printed.lists(), PRINTED);
-    // The file has the code and not what came of it, so nothing in it is certain.
+    // The file has the code but not its results, so every list is unconfirmed.
     let certain: Vec<String> =
         kept.lists().iter().map(|it| it.replace(" (unconfirmed)", "")).collect();
     assert_eq!(certain, KEPT);

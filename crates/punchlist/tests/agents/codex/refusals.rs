@@ -1,4 +1,4 @@
-//! Whatever a plan tool refuses, the model of Codex reads our own sentence.
+//! When a plan tool refuses a call, the model of Codex reads our own message.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};

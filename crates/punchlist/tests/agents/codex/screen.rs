@@ -18,7 +18,7 @@ fn a_user_who_sits_there_sees_one_refusal_and_no_more() {
         .calls("update_plan", plan(&OPEN))
         .stops("FIRST ANSWER")
         .stops("SECOND ANSWER");
-    // It asks for a title beside, which is what it calls the session.
+    // Codex also asks for a title of the session.
     let title = Script::new().stops("Build it");
     let model = Model::new(script).conversation("task title", title).serve().unwrap();
     let place = installed(&model, DIRECT);

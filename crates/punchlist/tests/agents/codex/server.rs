@@ -1,4 +1,4 @@
-//! Codex as a server, which other programs talk to: what it tells them becomes the same lists.
+//! Codex as an app server for other programs: its notifications give the same lists.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use crate::place::Place;
 use crate::run::{Run, Say};
 use crate::shown::shows;
 
-/// Talks as an editor would: starts a thread and a turn in it, and leaves when the turn is over.
+/// Acts like an editor: starts a thread and a turn, and leaves when the turn is over.
 fn editor(prompt: &'static str) -> impl FnMut(Option<&str>) -> Say + Send {
     let hello = json!({"clientInfo": {"name": "editor", "version": "1"}});
     let mut calls = VecDeque::from([("initialize", hello), ("thread/start", json!({}))]);
@@ -56,7 +56,7 @@ fn a_plan_is_followed_in_what_the_server_tells_its_clients() {
     assert_eq!(model.left(), 0);
 
     let printed = place.printed(&ended).understood();
-    // What is begun is told here, as it is in the file.
+    // Steps in progress are reported here, as in the file.
     assert_eq!(printed.lists(), KEPT);
     let [file] = &place.rollouts()[..] else { panic!("{:#?}", place.rollouts()) };
     let kept = place.kept(file).understood();

@@ -1,5 +1,5 @@
-//! Codex after nothing but `punchlist install codex --yes`: its lists are kept, its stops are held,
-//! and whatever is broken in us, it goes on.
+//! Codex after only `punchlist install codex --yes`: its lists are stored, its stops are refused,
+//! and if Punchlist is broken, it still works.
 
 use std::fs;
 
@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::run::assert_says;
 use crate::shown::shows;
 
-/// A place with Codex, set up; and a model behind it.
+/// A place with Codex installed, and a model.
 pub(super) fn installed(model: &Server, name: &str) -> Place {
     let place = Place::new();
     place.codex_settings(model, name);
@@ -21,7 +21,7 @@ pub(super) fn installed(model: &Server, name: &str) -> Place {
     place
 }
 
-/// What the model was told each time it was not allowed to stop.
+/// The texts of all refused stops, as the model read them.
 pub(super) fn refusals(requests: &[Request]) -> Vec<String> {
     let told = requests.iter().map(Request::news);
     told.filter(|it| it.contains("<hook_prompt") && it.contains("Not finished: ")).collect()
@@ -32,7 +32,7 @@ pub(super) const OPEN: [(&str, &str); 3] =
 pub(super) const DONE: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "completed"), ("Test it", "completed")];
 
-/// It stops with two items open, is refused, settles both and stops.
+/// The model stops with two open items, is refused, closes both and stops.
 #[track_caller]
 fn check_story(name: &str, open: (&str, Value), done: &[(&str, Value)], tool: &str) {
     let script = Script::new().calls(open.0, open.1).stops("That is all.");
@@ -122,7 +122,7 @@ fn one_that_resolves_nothing_and_one_that_never_ends_are_let_go() {
     assert_eq!(refusals(&model.requests()).len(), 3);
     assert_eq!(place.plan_of(&ended.session()).end, "stopped");
 
-    // Trivia that is added and completed is no progress.
+    // Trivial items that are added and completed are no progress.
     let mut count = 0;
     let script =
         Script::new().calls("update_plan", plan(&OPEN)).always(move |request: &Request| {

@@ -13,7 +13,7 @@ const CODEX: Kind = Kind {
         place.codex_settings(model, DIRECT);
         let path = place.path("home/.codex/config.toml");
         let settings = std::fs::read_to_string(&path).unwrap();
-        // Its default is to write nothing; and its own sandbox would keep our program from its database.
+        // By default Codex may not write; and its sandbox would block access to the database.
         let settings = format!("sandbox_mode = \"danger-full-access\"\n{settings}");
         std::fs::write(path, settings).unwrap();
     },

@@ -1,4 +1,4 @@
-//! Only a person answers: what Gemini CLI's own shell is told when it tries.
+//! Only a person can answer questions: the refusals that Gemini CLI's shell gets.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};

@@ -1,5 +1,5 @@
-//! Something of ours is broken: Gemini CLI works and stops as if we were not there. Every odd exit code
-//! with a word of output would be a denial here.
+//! Punchlist is broken: Gemini CLI works and stops as if it were not installed. For Gemini CLI, an
+//! unusual exit code with any output would be a denial.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
@@ -12,8 +12,8 @@ use crate::broken::ways;
 use crate::place::Place;
 use crate::shown::shows;
 
-/// Installs a copy of the program, breaks something, and lets a model work and stop with items open.
-/// Without us nobody minds.
+/// Installs a copy of the program, breaks something, and lets a model work and stop with open
+/// items. Without Punchlist, nothing refuses the stop.
 #[track_caller]
 fn check(break_it: impl FnOnce(&Place)) {
     let script = Script::new()
@@ -26,7 +26,7 @@ fn check(break_it: impl FnOnce(&Place)) {
     place.copied();
     place.punchlist(&["install", "gemini", "--yes"]);
     break_it(&place);
-    // A variable of that name must not find its way into the command.
+    // A variable of that name must not get into the command.
     let run = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).env("o", "oops");
     run.ends().succeeded();
     let requests = model.requests();

@@ -1,5 +1,5 @@
-//! Models behind Gemini CLI that will not do what they are told: each is let go within the bound, and
-//! the plan says how it ended.
+//! Models behind Gemini CLI that ignore refusals: each turn ends within the limit, and the plan
+//! records how.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};

@@ -1,4 +1,4 @@
-//! `punchlist watch` beside a Gemini CLI that works.
+//! `punchlist watch` while Gemini CLI works.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Request};

@@ -1,4 +1,4 @@
-//! What outlives the model's memory in Gemini CLI: a kill, and the end of a session.
+//! What survives a kill and the end of a session of Gemini CLI.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use super::wired::{OPEN, installed};
 use crate::run::{assert_says, offered};
 use crate::shown::shows;
 
-/// What a new session is told of what an ended one left: a line, and none of its texts.
+/// The offer that a new session gets about the open items of an ended one: one line, without their
+/// titles.
 const OFFER: &str = "2 items are still open from an earlier session";
 
 #[test]
@@ -92,7 +93,8 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_adopts() 
     assert_eq!(told.lines().filter(|it| it.contains("punchlist adopt")).count(), 1, "{told}");
     assert_says(&requests[1].results()[0].text, &["Build it", "Test it"], &[OFFER]);
 
-    // From now on they are its own: put back when it is resumed, and offered to nobody.
+    // From now on the items belong to this session: shown when it is resumed, and offered to
+    // nobody.
     run("Go on").args(&["-r", &after]).ends().succeeded();
     let told = model.requests_of("")[2].news();
     assert_says(&told, &["Go on", "[ ] 2. Build it", "[ ] 3. Test it"], &[OFFER]);

@@ -1,4 +1,4 @@
-//! Runs Gemini CLI without a screen, and tells what came of it.
+//! Runs Gemini CLI without a terminal, and returns the result.
 
 mod answers;
 mod broken;
@@ -22,20 +22,20 @@ use serde_json::{Value, json};
 use crate::place::Place;
 use crate::run::{Ended, Run};
 
-/// Names the program.
+/// The environment variable with the path of the program.
 pub(crate) const PROGRAM: &str = "PUNCHLIST_TEST_GEMINI";
 
-/// A model that is offered `write_todos`; newer ones are not.
+/// A model that gets `write_todos`; newer ones do not.
 pub(crate) const WITH_TODOS: &str = "gemini-2.5-flash";
 
-/// Gemini CLI, as the group installed it.
+/// The path of Gemini CLI, as `cargo xtask test agents` installed it.
 fn program() -> PathBuf {
     let path = std::env::var_os(PROGRAM);
     path.expect("run `cargo xtask test agents`: it names the program").into()
 }
 
 impl Place {
-    /// Writes the user's settings: how to sign in, that nobody else is asked for anything, and these.
+    /// Writes the user's settings: the way to sign in, no other network access, and these.
     pub(crate) fn gemini_settings(&self, more: &Value) {
         let mut settings = json!({
             "security": {"auth": {"selectedType": "gemini-api-key"}},
@@ -51,19 +51,19 @@ impl Place {
         fs::write(self.path("home/.gemini/settings.json"), text + "\n").unwrap();
     }
 
-    /// One prompt, without a screen, in a folder that the user trusts; nothing is asked for.
+    /// One prompt, without a terminal, in a trusted folder and without questions.
     pub(crate) fn gemini(&self, model: &Server, prompt: &str) -> Run {
         self.gemini_in(model, prompt, "yolo")
     }
 
-    /// The same in a mode of approval.
+    /// The same in another approval mode.
     pub(crate) fn gemini_in(&self, model: &Server, prompt: &str, mode: &str) -> Run {
         let mut command = self.gemini_itself(model);
         command.args(["-p", prompt, "--output-format", "stream-json", "--approval-mode", mode]);
         Run::new(command)
     }
 
-    /// The program. The key is no key.
+    /// The program. The API key is a dummy.
     fn gemini_itself(&self, model: &Server) -> Command {
         let mut command = self.command(&program());
         command
@@ -71,7 +71,7 @@ impl Place {
             .env("GEMINI_API_KEY", "dummy-key-for-loopback")
             .env("GOOGLE_GEMINI_BASE_URL", model.url())
             .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
-            // It would start itself a second time, to have more memory: some seconds each.
+            // Otherwise Gemini CLI restarts itself with more memory, which takes seconds.
             .env("GEMINI_CLI_NO_RELAUNCH", "true")
             .env("NO_BROWSER", "1");
         command
@@ -88,7 +88,7 @@ impl Place {
 }
 
 impl Ended {
-    /// It ended as a run should.
+    /// Checks that the run succeeded.
     #[track_caller]
     pub(crate) fn succeeded(self) -> Self {
         let Self { status, lines, errors, .. } = &self;

@@ -1,5 +1,4 @@
-//! What people decide of Gemini CLI: how far the gate goes, for which project, and that all is taken
-//! back.
+//! What people decide about Gemini CLI: the gate, installing for a project, and uninstalling.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
@@ -28,7 +27,7 @@ fn a_person_can_turn_the_gate_off_in_mid_session_and_the_agent_cannot() {
     let model = Model::new(script).serve().unwrap();
     let ended = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).ends().succeeded();
     assert_eq!(model.left(), 0);
-    // Gemini CLI prints what the model says in pieces.
+    // Gemini CLI prints the model's text in pieces.
     let lines = ended.printed.lines().filter_map(|it| serde_json::from_str::<Value>(it).ok());
     let said: String = lines.filter_map(|it| Some(it["content"].as_str()?.to_owned())).collect();
     assert_says(&said, &["set for this session"], &[]);

@@ -1,4 +1,4 @@
-//! What Gemini CLI prints and what it keeps both become the same lists.
+//! The output of Gemini CLI and its chat files give the same lists.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
@@ -29,7 +29,7 @@ fn a_list_is_followed_from_its_making_to_its_end() {
         .thinks("A list first")
         .says("I will plan.")
         .calls_all([write(&[("Write the parser", "in_progress"), ("Test the parser", "pending")])])
-        // In one batch with another tool, and refused, because two are begun.
+        // In one batch with another tool, and refused, because two todos are in progress.
         .calls_all([
             write(&[("Write the parser", "completed"), ("Test the parser", "in_progress")]),
             ("list_directory", json!({"dir_path": "."})),
@@ -74,7 +74,7 @@ fn a_list_is_followed_from_its_making_to_its_end() {
     assert_eq!(printed.of_kind("turn.completed").last().unwrap()["status"], "success");
 }
 
-/// The id that the tracker gave a task.
+/// The tracker's id of a task.
 fn id(request: &Request, title: &str) -> String {
     let text = request.text();
     let created = text.split("Created task ").find(|it| it.contains(&format!(": {title}")));
@@ -100,7 +100,7 @@ fn the_tracker_is_followed_in_the_file_and_guessed_at_in_the_stream() {
         ("tracker_create_task", input)
     };
     let script = Script::new()
-        // One after the other: of two at once, one may read the other's file before it is whole.
+        // One after the other: in parallel, one call may read the other's incomplete file.
         .calls_all([create("Write the parser")])
         .calls_all([create("Test the parser")])
         .calls_all([create("Tag it")])
@@ -110,7 +110,7 @@ fn the_tracker_is_followed_in_the_file_and_guessed_at_in_the_stream() {
             Message::new().calls("tracker_add_dependency", input)
         })
         .then(set("Write the parser", "in_progress"))
-        // Refused: what it depends on is not closed.
+        // Refused: its dependency is not closed.
         .then(set("Test the parser", "closed"))
         .then(set("Write the parser", "closed"))
         .then(set("Test the parser", "closed"))
@@ -125,7 +125,7 @@ fn the_tracker_is_followed_in_the_file_and_guessed_at_in_the_stream() {
 
     let kept = place.kept(&place.chat(&ended.session())).understood();
     let mut lists = kept.lists();
-    // The tracker tells its tasks in an order of its own.
+    // The tracker has its own order of tasks.
     for list in &mut lists {
         let mut entries: Vec<&str> = list.split(", ").collect();
         entries.sort_by_key(|it| it.split("] ").nth(1).map(str::to_owned));
@@ -143,7 +143,7 @@ fn the_tracker_is_followed_in_the_file_and_guessed_at_in_the_stream() {
     ];
     assert_eq!(lists, expected);
 
-    // The stream has no ids: the tasks are known, and how they stand is said to be a guess.
+    // The stream has no ids: the tasks are known, but their statuses are marked as a guess.
     let printed = place.printed(&ended);
     let why = printed.of_kind("warning").map(|it| it["why"].as_str().unwrap().to_owned());
     let told = "the stream does not say which task was changed; the session's chat file does";
@@ -186,7 +186,7 @@ fn an_error_ends_the_run_and_leaves_the_list() {
         .fails(400, "INVALID_ARGUMENT", 3);
     let model = Model::new(script).serve().unwrap();
     let ended = place.gemini(&model, "Build a parser").args(&["-m", WITH_TODOS]).ends();
-    // It ends with what is left of the HTTP status.
+    // The exit code is the HTTP status modulo 256.
     assert_eq!(ended.status.code(), Some(400 % 256), "{}", ended.errors);
     let printed = place.printed(&ended).understood();
     let kept = place.kept(&place.chat(&ended.session())).understood();
@@ -204,7 +204,7 @@ fn the_model_that_it_chooses_by_itself_has_no_list() {
         Script::new().calls("write_todos", todos(&[("Write it", "pending")])).stops("Well.");
     let model = Model::new(script).serve().unwrap();
     let ended = place.gemini(&model, "Build a parser").ends().succeeded();
-    // It asked a small model which one is to answer.
+    // It asked a small model which model should answer.
     assert!(!model.asides().is_empty());
     assert!(!model.requests()[0].declares("write_todos"), "{}", model.requests()[0].model);
     assert!(model.requests()[1].results()[0].is_error);

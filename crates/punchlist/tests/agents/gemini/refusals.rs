@@ -1,4 +1,4 @@
-//! Whatever a plan tool refuses, the model of Gemini CLI reads our own sentence.
+//! When a plan tool refuses a call, the model of Gemini CLI reads our own message.
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
@@ -13,7 +13,7 @@ use crate::shown::shows;
 fn the_model_reads_our_sentence_whatever_a_plan_tool_refuses() {
     let _shows = shows(Agent::Gemini, Feature::Refusals, "");
     let called = |tool: &str| format!("mcp_punchlist_{tool}");
-    // It holds arguments against the schema by itself.
+    // Gemini CLI validates arguments against the schema itself.
     let table: Vec<Refused> = table().into_iter().filter(|it| it.fits).collect();
     let script = Script::new().calls(called("create_todo"), list());
     let script = script.calls(called("update_todo"), begin());

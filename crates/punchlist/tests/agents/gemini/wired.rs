@@ -1,5 +1,5 @@
-//! Gemini CLI after nothing but `punchlist install gemini --yes`: its lists are kept, its stops are
-//! held, and whatever is broken in us, it goes on.
+//! Gemini CLI after only `punchlist install gemini --yes`: its lists are stored, its stops are
+//! refused, and if Punchlist is broken, it still works.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ pub(super) fn installed(more: &Value) -> Place {
     place
 }
 
-/// What the model was told each time it was not allowed to stop.
+/// The texts of all refused stops, as the model read them.
 pub(super) fn refusals(requests: &[Request]) -> Vec<String> {
     let told = requests.iter().map(Request::news);
     told.filter(|it| it.contains("Not finished: ")).collect()
@@ -96,7 +96,7 @@ fn the_tasks_of_its_tracker_are_kept_under_their_own_names() {
         .calls("tracker_create_task", task("Build it"))
         .stops("That is all.")
         .then(|request: &Request| {
-            // The id is told in the refusal, as the agent's own name for it.
+            // The refusal names the item by the agent's own id.
             let told = request.news();
             let line = told.lines().find(|it| it.contains(". Build it")).unwrap_or_default();
             let id = line.trim().split('.').next().unwrap_or_default();

@@ -9,7 +9,7 @@ use super::WITH_TODOS;
 use super::plans::todos;
 use crate::workers::{self, Kind};
 
-/// Without a person it is given no tool that it would ask about, so the user has allowed these.
+/// Without a person, Gemini CLI omits tools that it would ask about, so the user has allowed these.
 const ALLOWED: &str = "\
 [[rule]]
 toolName = [\"write_todos\", \"run_shell_command\"]

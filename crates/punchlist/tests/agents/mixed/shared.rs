@@ -1,4 +1,4 @@
-//! All three on one plan that they share by its name: each takes items, does them and takes more.
+//! All three agents on one named plan: each takes items, does them and takes more.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::place::Place;
 use crate::run::assert_says;
 use crate::shown::shows;
 
-/// How many items there are to be done.
+/// The number of items.
 const ITEMS: usize = 9;
 
-/// A worker that takes the next item and completes it, until there is none, with tools that it calls
-/// so. It keeps its first one until all three have one, so that nobody comes too late.
+/// A worker that takes the next item and completes it, until none is left; `prefix` is that of its
+/// tools. It keeps its first item until all three have one, so that each gets some.
 fn works_off(prefix: &'static str, begun: &Arc<AtomicUsize>) -> Script {
     let begun = Arc::clone(begun);
     let tool = move |name: &str| format!("{prefix}{name}");
@@ -40,7 +40,7 @@ fn works_off(prefix: &'static str, begun: &Arc<AtomicUsize>) -> Script {
         match &held {
             None => Message::new().says("Nothing is left for me."),
             Some(_) if begun.load(Ordering::Relaxed) < 3 => {
-                // The same call again and again would be taken for a loop.
+                // The same call repeated would look like a loop.
                 looks += 1;
                 let status = ["pending", "in_progress", "completed"][looks % 3];
                 Message::new().calls(tool("list_todo"), json!({"status": status, "wait": looks}))
@@ -51,7 +51,7 @@ fn works_off(prefix: &'static str, begun: &Arc<AtomicUsize>) -> Script {
     })
 }
 
-/// The id of the item in an answer, whatever a client puts around it.
+/// The id of the item in an answer, in any wrapper.
 fn id(text: &str) -> Option<String> {
     let start = text.find('{')?;
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
@@ -94,7 +94,7 @@ fn three_agents_share_one_plan_and_nothing_is_lost_doubled_or_stuck() {
     let done: String = (1..=ITEMS).map(|it| format!("{it} completed: Step {it}\n")).collect();
     assert_eq!(plan.list(), done);
     assert_eq!(plan.happened("added"), ITEMS);
-    // Each was completed once, and each agent completed some.
+    // Each item was completed once, and each agent completed some.
     let names = plan.who("completed");
     assert_eq!(names.len(), ITEMS, "{names:?}");
     let names: BTreeSet<String> = names.into_iter().collect();

@@ -1,11 +1,11 @@
-//! Items that need a person's word: who is asked, and what follows from the answer.
+//! Items that need a person's approval: who is asked, and what each answer does.
 
 use serde_json::{Value, json};
 
 use super::client::{Client, OLDER, text};
 use crate::world::World;
 
-/// A world with a plan whose items count as done only with a person's approval.
+/// A plan whose items need a person's approval.
 fn strict() -> World {
     let world = World::new();
     world.typed("add \"Publish \u{1b}[31mit\" Tell --plan strict").works();
@@ -46,7 +46,7 @@ fn an_older_client_is_asked_while_the_call_waits() {
         let question = client.wait(|it| it["method"] == "elicitation/create");
         let message = question["params"]["message"].as_str().unwrap();
         assert!(message.contains("Publish") && !message.contains('\u{1b}'), "{message}");
-        // Others are served meanwhile.
+        // Other requests are served meanwhile.
         assert_eq!(client.titles().len(), 2);
         let mut answer = json!({"action": action});
         if action == "accept" {
@@ -73,7 +73,7 @@ fn an_older_client_is_asked_while_the_call_waits() {
         }
         let open = if action == "accept" { "completed" } else { "pending" };
         assert_eq!(item["status"], open, "{version} {action}");
-        // A no is an answer; what a client cancels by itself is none.
+        // A no is an answer; a cancellation by the client is not.
         assert_eq!(item["waitingOn"] == "a person's approval", action == "cancel", "{item}");
     }
 }
@@ -91,7 +91,7 @@ fn a_client_that_cannot_ask_gets_the_refusal() {
     }
 }
 
-/// A newer client's question: its name, its text, and what is to be handed back.
+/// The question to a client of the newer revision: its name, and the state to return.
 fn asked(client: &mut Client) -> (String, Value) {
     let result = client.ask("tools/call", complete())["result"].clone();
     assert_eq!(result["resultType"], "input_required", "{result}");
@@ -141,7 +141,7 @@ fn an_answer_counts_only_for_the_call_that_was_asked_about() {
         let answer = client.ask("tools/call", params);
         assert_eq!(answer["error"]["code"], -32602, "{answer}");
     }
-    // An answer without the question's state is no answer: the user is asked.
+    // An answer without the question's state does not count: the user is asked again.
     let mut stateless = answered(&name, &state, "accept");
     stateless.as_object_mut().unwrap().remove("requestState");
     let result = client.ask("tools/call", stateless)["result"].clone();

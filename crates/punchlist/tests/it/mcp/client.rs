@@ -1,4 +1,4 @@
-//! A small MCP client: the real program behind two pipes, one JSON object a line.
+//! A small MCP client: the real program with two pipes, one JSON object per line.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -9,29 +9,29 @@ use serde_json::{Map, Value, json};
 
 use crate::world::World;
 
-/// How long anything may take before a test gives up.
+/// The timeout of every wait.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The revisions with a handshake, oldest first.
 pub(super) const OLDER: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// The one in which every request says what it is.
+/// The revision without a handshake, in which every request names the revision.
 pub(super) const NEWER: &str = "2026-07-28";
 
-/// A server, and this side of it.
+/// A server, and the client's end of its pipes.
 pub(super) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
-    /// What came while something else was waited for.
+    /// Messages that arrived while others were awaited.
     aside: Vec<Value>,
     last: u64,
-    /// The revision that goes into each request, for the newer one.
+    /// The metadata of each request in the newer revision.
     newer: Option<Value>,
 }
 
 impl Client {
-    /// A server that nobody has said anything to.
+    /// A server without any request yet.
     pub(super) fn silent(world: &World, arguments: &[&str]) -> Self {
         Self::of(world.command("project"), arguments)
     }
@@ -59,14 +59,14 @@ impl Client {
         Self { child, stdin, lines, aside: Vec::new(), last: 0, newer: None }
     }
 
-    /// A client of an older revision that has shaken hands.
+    /// A client of an older revision, after the handshake.
     pub(super) fn older(world: &World, arguments: &[&str]) -> Self {
         let mut client = Self::silent(world, arguments);
         client.shake_hands(OLDER[3], &json!({}));
         client
     }
 
-    /// A client of the newer revision, which shakes no hands.
+    /// A client of the newer revision, which has no handshake.
     pub(super) fn newer(world: &World, arguments: &[&str], capabilities: &Value) -> Self {
         let mut client = Self::silent(world, arguments);
         client.newer = Some(json!({
@@ -90,7 +90,7 @@ impl Client {
         answer
     }
 
-    /// Writes a line as it is.
+    /// Writes a raw line.
     pub(super) fn write(&mut self, line: &[u8]) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(line).unwrap();
@@ -102,7 +102,7 @@ impl Client {
         self.write(message.to_string().as_bytes());
     }
 
-    /// Sends a request and gives its id.
+    /// Sends a request and returns its id.
     pub(super) fn send(&mut self, method: &str, params: Value) -> u64 {
         self.last += 1;
         let id = self.last;
@@ -114,7 +114,7 @@ impl Client {
         id
     }
 
-    /// The next message, whatever it is.
+    /// The next message of any kind.
     pub(super) fn next(&mut self) -> Value {
         match self.lines.recv_timeout(PATIENCE) {
             Ok(line) => serde_json::from_str(&line)
@@ -124,7 +124,7 @@ impl Client {
         }
     }
 
-    /// The first message that fits, others are kept for later.
+    /// The first message that matches; others are kept for later.
     pub(super) fn wait(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         if let Some(at) = self.aside.iter().position(&fits) {
             return self.aside.remove(at);
@@ -148,12 +148,12 @@ impl Client {
         self.answer(id)
     }
 
-    /// A notification of this kind.
+    /// The next notification of this kind.
     pub(super) fn notified(&mut self, method: &str) -> Value {
         self.wait(|message| message["method"] == method && message.get("id").is_none())
     }
 
-    /// Whether a message of this kind came while others were waited for.
+    /// Whether a message of this kind arrived while others were awaited.
     pub(super) fn has_heard(&self, method: &str) -> bool {
         self.aside.iter().any(|message| message["method"] == method)
     }
@@ -164,27 +164,27 @@ impl Client {
         answer.get("result").cloned().unwrap_or_else(|| panic!("{tool}: {answer}"))
     }
 
-    /// Runs a tool that works, and gives its structured result.
+    /// Runs a tool, checks that it succeeds, and returns its structured result.
     pub(super) fn works(&mut self, tool: &str, arguments: Value) -> Value {
         let result = self.call(tool, arguments);
         assert_ne!(result["isError"], true, "{tool}: {result}");
         result["structuredContent"].clone()
     }
 
-    /// Puts titles on the list of dialect `turn`.
+    /// Adds titles with the dialect `turn`.
     pub(super) fn create(&mut self, titles: &[&str]) -> Value {
         let items: Vec<Value> = titles.iter().map(|title| json!({"title": title})).collect();
         self.works("create_todo", json!({"items": items}))
     }
 
-    /// What is on the list of dialect `turn`.
+    /// The titles on the list, with the dialect `turn`.
     pub(super) fn titles(&mut self) -> Vec<String> {
         let list = self.works("list_todo", json!({"status": "all"}));
         let items = list["items"].as_array().unwrap();
         items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Ends stdin and waits for the process; how long that took.
+    /// Closes stdin and waits for the process; returns how long that took.
     pub(super) fn end(mut self) -> (ExitStatus, Duration) {
         let from = Instant::now();
         drop(self.stdin.take());

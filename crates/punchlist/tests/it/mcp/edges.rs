@@ -1,5 +1,5 @@
-//! Edges of the protocol: batches, ids that cannot be read, methods that a revision lacks, halves of
-//! characters.
+//! Edge cases of the protocol: batches, invalid ids, methods that a revision lacks, lone
+//! surrogates.
 
 use serde_json::{Value, json};
 
@@ -152,7 +152,7 @@ fn a_notification_before_initialize_does_not_end_the_server() {
     client.say(&answered);
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
     client.say(&told);
-    // A request that comes too early is refused, and is no handshake either.
+    // A request before the handshake is refused, and does not replace the handshake.
     assert!(client.ask("tools/list", json!({})).get("error").is_some());
     client.say(&told);
     client.say(&answered);
@@ -172,7 +172,7 @@ fn half_a_character_is_taken_as_the_replacement_character() {
     assert_eq!(answer["id"], "x", "{answer}");
     assert_eq!(answer["result"]["structuredContent"]["created"][0]["title"], "Cut \u{fffd}");
     assert_eq!(client.titles(), ["Cut \u{fffd}"]);
-    // Through the library too, here because the id is written with an escape.
+    // Here the id has an escape.
     let call = create("\\u0079", "Low HERE").to_string().replace("HERE", "\\udE00");
     client.write(call.replace("\\\\u", "\\u").as_bytes());
     assert_eq!(client.next()["id"], "y");

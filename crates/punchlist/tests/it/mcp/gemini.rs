@@ -1,13 +1,13 @@
-//! What Gemini CLI does to our tools: it adds an argument to each, and ends a run in which it sees a
-//! loop.
+//! What Gemini CLI does with our tools: it adds an argument to each, and ends a run when it detects
+//! a loop.
 
 use serde_json::{Value, json};
 
 use super::client::Client;
 use crate::world::World;
 
-/// Gemini CLI gives up when a call is repeated five times in a row, or a round of up to five calls
-/// five times over.
+/// Gemini CLI gives up when a call is repeated five times in a row, or a cycle of up to five calls
+/// five times.
 fn is_loop(calls: &[String]) -> bool {
     (1..=5).any(|round| {
         let needed = round * 5;
@@ -24,7 +24,7 @@ fn a_long_list_is_worked_off_without_what_gemini_takes_for_a_loop() {
     let mut calls = Vec::new();
     let mut call = |name: &str, arguments: Value| {
         calls.push(format!("{name} {arguments}"));
-        // Gemini CLI adds this to every tool, and sends it along.
+        // Gemini CLI adds this argument to every tool, and sends it.
         let mut sent = arguments;
         sent["wait_for_previous"] = json!(true);
         client.works(name, sent)

@@ -15,7 +15,7 @@ fn inspect(world: &World, arguments: &[&str]) -> Value {
     for (name, value) in server.get_envs() {
         if let Some(value) = value {
             command.env(name, value);
-            // The seed and the clock stand still, so that a session is the same in each call.
+            // The seed and the clock are fixed, so that the session is the same in each call.
             command.arg("-e").arg(format!(
                 "{}={}",
                 name.to_string_lossy(),

@@ -1,4 +1,4 @@
-//! Many calls, many servers, and a server that is killed: nothing that was answered is lost.
+//! Many calls, many servers, and a killed server: no acknowledged change is lost.
 
 use std::collections::BTreeSet;
 
@@ -48,7 +48,7 @@ fn two_servers_at_once_share_a_plan_that_has_a_name() {
     ];
     let mut expected = BTreeSet::new();
     for n in 0..20 {
-        // Both have one under way.
+        // Both have an item in progress.
         let under_way: Vec<(usize, u64)> = (0..2)
             .map(|which| {
                 let title = format!("{which}-{n}");
@@ -67,11 +67,11 @@ fn two_servers_at_once_share_a_plan_that_has_a_name() {
         assert_eq!(titles.len(), 40);
         assert_eq!(titles.into_iter().collect::<BTreeSet<_>>(), expected);
     }
-    // One item each: what one has claimed, the other does not get.
+    // One item each: an item that one has claimed is not given to the other.
     let first = servers[0].works("next_todo", json!({}))["item"]["id"].clone();
     let second = servers[1].works("next_todo", json!({}))["item"]["id"].clone();
     assert!(first.is_string() && second.is_string() && first != second, "{first} {second}");
-    // A server that is gone holds nothing any more.
+    // A server that has ended holds no claim any more.
     let [one, mut other] = servers;
     one.kill();
     let id = second.as_str().unwrap();
@@ -93,7 +93,7 @@ fn what_was_answered_survives_a_kill() {
                 (client.send("tools/call", call), title)
             })
             .collect();
-        // Killed with calls under way, each time at another point.
+        // Killed with calls in flight, at another point each time.
         for (id, title) in sent.into_iter().take(5 + round * 7) {
             assert_eq!(client.answer(id)["result"]["isError"], json!(null));
             answered.push(title);

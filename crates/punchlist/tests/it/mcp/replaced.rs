@@ -1,4 +1,4 @@
-//! A database that is deleted, moved, replaced, held or made useless under a running server.
+//! A database that is deleted, moved, replaced, locked or damaged under a running server.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use crate::world::World;
 
 const DATABASE: &str = "home/.local/share/punchlist/punchlist.db";
 
-/// The files of the database that are there.
+/// The existing files of the database.
 fn files(world: &World) -> Vec<PathBuf> {
     let all = ["", "-wal", "-shm"].map(|it| world.path(&format!("{DATABASE}{it}")));
     all.into_iter().filter(|it| it.exists()).collect()
 }
 
-/// What a process that starts now finds on all lists.
+/// The titles that a new process finds on all lists.
 fn found(world: &World) -> Vec<String> {
     let plans = world.run(&["plans", "--all", "--json"]).json();
     let ids = plans["plans"].as_array().unwrap().iter().map(|it| it["id"].as_str().unwrap());
@@ -29,7 +29,7 @@ fn found(world: &World) -> Vec<String> {
     ids.flat_map(titles).collect()
 }
 
-/// A call that is refused because the database is another; then the same one, which works.
+/// A call that is refused because the database was replaced; then the same call, which succeeds.
 fn refused_once(client: &mut Client, title: &str, why: &str) {
     let arguments = json!({"items": [{"title": title}]});
     let refused = client.call("create_todo", arguments);
@@ -94,7 +94,7 @@ fn nothing_that_was_acknowledged_is_lost_with_a_wal_that_is_deleted() {
     }
 }
 
-/// A server that waits for a lock no longer than a moment.
+/// A server with a short timeout for locks.
 fn impatient(world: &World) -> Client {
     let mut command = world.command("project");
     command.env("PUNCHLIST_WAIT_MS", "10000,50");
@@ -112,7 +112,7 @@ fn a_call_that_meets_a_writer_that_was_stopped_is_refused_by_name_and_the_next_o
     let refused = client.call("create_todo", json!({"items": [{"title": "A"}]}));
     let holder = format!("punchlist add (process {})", stopped.pid());
     assert!(refused["isError"] == true && text(&refused).contains(&holder), "{refused}");
-    // It hangs on nothing.
+    // The server does not hang.
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
     stopped.go_on();
     client.create(&["A"]);

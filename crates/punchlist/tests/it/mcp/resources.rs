@@ -1,4 +1,4 @@
-//! Plans as resources, and who hears when one changes.
+//! Plans as resources, and subscriptions to their changes.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::world::World;
 
 const CURRENT: &str = "punchlist://plan/current";
 
-/// Addresses and titles that are listed.
+/// The URIs and titles of the listed resources.
 fn listed(client: &mut Client) -> Vec<(String, String)> {
     let answer = client.ask("resources/list", json!({}));
     let resources = answer["result"]["resources"].as_array().unwrap_or_else(|| panic!("{answer}"));
@@ -102,7 +102,7 @@ fn an_older_subscriber_hears_of_everybodys_changes() {
         world.typed("add B --plan shared").works();
         let heard = client.notified("notifications/resources/updated");
         assert_eq!(heard["params"]["uri"], CURRENT, "{version}");
-        // Its own change is one too.
+        // The client's own change is notified too.
         client.create(&["C"]);
         client.notified("notifications/resources/updated");
         assert_eq!(
@@ -121,7 +121,7 @@ fn an_older_subscriber_hears_of_everybodys_changes() {
 fn whoever_has_seen_the_list_hears_of_new_plans() {
     let world = World::new();
     let mut client = Client::older(&world, &[]);
-    // Before there is a store at all.
+    // Before there is a store.
     assert_eq!(listed(&mut client).len(), 1);
     client.create(&["A"]);
     client.notified("notifications/resources/list_changed");
@@ -144,7 +144,8 @@ fn a_newer_subscriber_hears_what_it_asked_for() {
     let heard = client.notified("notifications/subscriptions/acknowledged");
     let accepted = json!({"resourceSubscriptions": [CURRENT], "resourcesListChanged": true});
     assert_eq!(heard["params"]["notifications"], accepted, "{heard}");
-    // Whether the store is followed already is not told, so the change is repeated until it is.
+    // The server does not report when it follows the store, so the change is repeated until it is
+    // notified.
     let mut n = 0;
     let heard = loop {
         n += 1;
@@ -165,14 +166,14 @@ fn a_newer_subscriber_hears_what_it_asked_for() {
         "params": {"requestId": id},
     }));
     assert!(!client.titles().is_empty());
-    // The older way is not for it.
+    // The older method is not available in this revision.
     let answer = client.ask("resources/subscribe", json!({"uri": CURRENT}));
     assert_eq!(answer["error"]["code"], -32601);
 }
 
 #[test]
 fn the_end_of_stdin_ends_the_server_also_while_somebody_listens() {
-    // The library would wait five seconds for what is under way.
+    // The library would wait five seconds for pending requests.
     let soon = Duration::from_secs(4);
     let world = World::new();
     world.typed("add A --plan shared").works();

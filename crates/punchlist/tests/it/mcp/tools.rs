@@ -1,4 +1,4 @@
-//! Tools: what is offered, what comes back, and how a mistake is told.
+//! Tools: their definitions, results and errors.
 
 use serde_json::{Value, json};
 
@@ -85,7 +85,7 @@ fn each_tool_of_the_usual_dialect_answers_alike_in_text_and_structure() {
     told!(without_ids(&story));
 }
 
-/// Ids and times differ from run to run.
+/// Removes ids and times, which differ between runs.
 fn without_ids(story: &str) -> String {
     let mut out = String::new();
     for line in story.lines() {
@@ -220,7 +220,7 @@ fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
         let result = client.call(tool, arguments.clone());
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
         assert!(text(&result).contains(says), "{tool} {arguments}: {result}");
-        // A sentence: clients hold JSON against the schema of results, and fail it.
+        // A sentence, because clients validate JSON against the result schema, and reject an error.
         let as_json = serde_json::from_str::<serde_json::Value>(text(&result));
         assert!(as_json.is_err(), "{tool} {arguments}: {result}");
     }

@@ -1,4 +1,5 @@
-//! The driver with real processes: whatever ends a call, nothing of it is left when that is told.
+//! The driver with real processes: however a call ends, none of its processes is left when its end
+//! is reported.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
@@ -21,7 +22,7 @@ use super::{FAMILY, Family, parent_of, script, shell};
 
 type Ending = std::pin::Pin<Box<dyn Future<Output = Ended> + Send>>;
 
-/// Runs a line of shell, and then does as `then` says.
+/// Runs a shell command, and then does what `then` says.
 struct Shell(Value);
 
 impl Tool for Shell {
@@ -54,7 +55,7 @@ impl Tool for Shell {
                     Ok(finished) => finished.ended(),
                     Err(why) => Ended::Badly { what: why.to_string(), output: Output::default() },
                 },
-                // Forgets about what it started as soon as it speaks.
+                // Drops the process when it prints something.
                 Some(then) => {
                     let running = work.spawn(command).await.unwrap();
                     let (heard, hear) = tokio::sync::oneshot::channel();
@@ -115,7 +116,7 @@ pub(super) fn line(line: &str) -> Request {
     Request { tool: "shell".into(), arguments: json!({"line": line}), ..Request::default() }
 }
 
-/// A family as a call.
+/// A family of processes as a call.
 fn call(family: &Family, birth: &str) -> Request {
     line(&script(&family.pipe, birth, "wait; sleep 60"))
 }
@@ -142,8 +143,8 @@ async fn a_cancelled_call_is_told_of_when_its_whole_family_gone() {
 async fn a_call_that_takes_too_long_is_told_of_when_its_whole_family_gone() {
     for (who, birth) in FAMILY {
         let (stage, family) = (Stage::new(), Family::new());
-        // Opened without waiting, it says "nobody" or "somebody" at any time, so that it does not
-        // matter how far the family has got.
+        // Opened without blocking, it shows at any time whether somebody has the pipe open, however
+        // far the family has got.
         let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap();
         let mut pipe =
             OpenOptions::new().read(true).custom_flags(no_wait).open(&family.pipe).unwrap();
@@ -164,7 +165,7 @@ async fn a_call_that_takes_too_long_is_told_of_when_its_whole_family_gone() {
 async fn a_tool_that_forgets_its_process_or_breaks_is_over_when_that_gone() {
     for (then, is_well) in [("forget", true), ("panic", false)] {
         let (stage, family) = (Stage::new(), Family::new());
-        // It speaks once the family lives, and only then is it forgotten.
+        // It prints once the family has started, and only then is it dropped.
         let birth = "stay & read ready < \"$GO\"; echo go; hold";
         let go = family.pipe.with_extension("go");
         assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
@@ -189,7 +190,7 @@ async fn a_driver_that_is_shut_down_leaves_nobody() {
     alive.gone().await;
 }
 
-/// Fails at the first end of a call.
+/// A ledger that fails at the first end of a call.
 struct Failing;
 
 impl Ledger for Failing {
@@ -228,7 +229,7 @@ async fn a_guardian_that_is_killed_is_told_in_words() {
     rustix::process::kill_process(parent_of(pid), rustix::process::Signal::KILL).unwrap();
     let outcome = scheduled.unwrap().outcomes().await.unwrap().remove(0);
     let Outcome::Error(CallError::Failed { what, output }) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(what, "the guardian of processes has gone, so this was killed");
+    assert_eq!(what, "the guardian ended, so this process was killed");
     assert_eq!(output.text, format!("{pid}\n"));
     alive.gone().await;
 }
@@ -253,7 +254,7 @@ async fn output_is_live_by_lines_and_a_long_one_is_cut_with_the_whole_in_a_file(
                 assert_eq!((call, line.text.as_str()), (CallId(0), text));
                 lines += 1;
             }
-            // The test may have been too slow to hear everything.
+            // The test may have been too slow for some lines.
             Event::Lost { lines: lost } => lines += usize::try_from(lost).unwrap(),
             Event::BatchDone(_) => break,
             Event::Moved { .. } | Event::Asked(_) => {}

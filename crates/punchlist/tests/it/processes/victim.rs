@@ -1,12 +1,12 @@
-//! A process of ours that is killed while it runs something: this very test program, called to be that.
+//! A process that is killed while it runs something: this test program, started a second time.
 
 use std::env;
 use std::process::{Child, Command as StdCommand, Stdio};
 
-/// Says what the victim is to run.
+/// The environment variable with the victim's command.
 const LINE: &str = "PUNCHLIST_TEST_VICTIM";
 
-/// Starts a victim that has a driver run a line of shell, for ever.
+/// Starts a victim whose driver runs a shell command for ever.
 pub(super) fn start(line: &str) -> Child {
     StdCommand::new(env::current_exe().unwrap())
         .args(["processes::victim::what_a_victim_does", "--exact", "--nocapture"])
@@ -18,7 +18,7 @@ pub(super) fn start(line: &str) -> Child {
         .unwrap()
 }
 
-/// Called by the tests, nothing happens.
+/// Without the variable, this test does nothing.
 #[tokio::test]
 async fn what_a_victim_does() {
     let Some(line) = env::var_os(LINE) else { return };

@@ -1,4 +1,4 @@
-//! What is run again and what is not: items that were under way at a kill, and a fresh start.
+//! Which items run again: items that were interrupted by a kill, and all items with `--fresh`.
 
 use std::process::Stdio;
 
@@ -6,7 +6,7 @@ use super::{done, items, read, run, until};
 use crate::terminal::Terminal;
 use crate::world::World;
 
-/// Starts a run of `plan.md` and kills it as soon as that is so.
+/// Starts a run of `plan.md` and kills it as soon as a condition holds.
 fn kill_when(world: &World, arguments: &[&str], is_so: impl Fn() -> bool) {
     let mut command = world.command("project");
     command.args(["run", "plan.md"]).args(arguments);
@@ -22,7 +22,7 @@ const SLOW: &str = "\
   run: echo slow >> log.txt; until test -e go; do sleep 0.02; done
 ";
 
-/// A plan whose slow item was under way when its run was killed.
+/// A plan whose slow item was interrupted by a kill.
 fn killed(plan: &str) -> World {
     let world = World::new();
     world.write("project/plan.md", plan);
@@ -118,7 +118,7 @@ fn a_fresh_run_remembers_nothing() {
         "{SLOW}  verify: true\n- [x] Ticked\n  run: echo ticked >> log.txt\n- [-] Skipped\n  run: false\n\
          - [ ] Fails\n  after: Slow\n  run: echo fails >> log.txt; test -e works\n  verify: true\n- [ ] Waits\n  after: Fails\n  run: true\n"
     ));
-    // Slow is interrupted and its check would say that it is done; one waits, one has failed.
+    // `Slow` is interrupted and its check would pass; one item waits, one has failed.
     world.run(&["wait", "5", "for legal", "--plan", "plan.md"]).works();
     assert_eq!(run(&world, &["plan.md", "--only", "Fails"]).code, 7);
     world.write("project/works", "");

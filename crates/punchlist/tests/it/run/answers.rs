@@ -1,4 +1,4 @@
-//! Answers that are given elsewhere: while a run waits for them, and after it was killed.
+//! Answers from another terminal: while a run waits for them, and after it was killed.
 
 use std::io::Read;
 use std::process::{Child, Stdio};
@@ -17,11 +17,11 @@ const ASKS: &str = "\
   after: Publish
 ";
 
-/// A run that is ended with the test, whatever comes of it.
+/// A run that ends with the test.
 struct Running(Child);
 
 impl Running {
-    /// How it ended, and what it printed.
+    /// The exit code and the output.
     fn ends(mut self) -> (i32, String) {
         let mut out = String::new();
         self.0.stdout.take().unwrap().read_to_string(&mut out).unwrap();
@@ -36,7 +36,7 @@ impl Drop for Running {
     }
 }
 
-/// A run of `plan.md` without a terminal that waits for answers, as soon as it asks.
+/// A run of `plan.md` without a terminal that waits for answers; returns when it asks.
 fn waits(world: &World, arguments: &[&str]) -> Running {
     let before = asked(world);
     let mut command = world.command("project");
@@ -47,12 +47,12 @@ fn waits(world: &World, arguments: &[&str]) -> Running {
     Running(child)
 }
 
-/// How many questions wait.
+/// The number of open questions.
 fn waiting(world: &World) -> usize {
     world.run(&["questions", "--json"]).json()["questions"].as_array().unwrap().len()
 }
 
-/// How many were ever asked.
+/// The number of all questions.
 fn asked(world: &World) -> usize {
     world.run(&["questions", "--all", "--json"]).json()["questions"].as_array().unwrap().len()
 }
@@ -69,7 +69,7 @@ fn a_run_without_a_terminal_waits_for_answers_that_are_given_elsewhere() {
     let she = [("USER", "she")];
     let Some(ran) = at_terminal(&world, "answer yes", "y\n", &she) else { return };
     assert_eq!(ran.code, 0, "{}", ran.out);
-    // What only a person can do is asked in the same way.
+    // A manual step is asked about in the same way.
     until(|| asked(&world) == 2);
     assert_eq!(read(&world, "project/log.txt"), "published\n");
     at_terminal(&world, "answer yes", "y\n", &[]).unwrap();
@@ -85,11 +85,11 @@ fn an_answer_given_after_the_run_was_killed_is_used_by_the_next() {
     world.write("project/plan.md", ASKS);
     killed(&world);
     let Some(ran) = at_terminal(&world, "answer yes", "y\n", &[]) else { return };
-    assert!(ran.out.contains("it finds the answer when it goes on"), "{}", ran.out);
+    assert!(ran.out.contains("it uses the answer when it continues"), "{}", ran.out);
     let ran = run(&world, &["plan.md"]);
     assert_eq!(ran.code, 7, "{}{}", ran.out, ran.err);
     assert_eq!(read(&world, "project/log.txt"), "published\n", "{}", ran.out);
-    // It was an answer to one question, and is not used twice.
+    // The answer was for one question, and is not used twice.
     let ran = run(&world, &["plan.md", "--fresh"]);
     assert_eq!(ran.code, 7, "{}{}", ran.out, ran.err);
     assert_eq!(read(&world, "project/log.txt"), "published\n", "{}", ran.out);

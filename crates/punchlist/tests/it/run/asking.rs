@@ -1,4 +1,4 @@
-//! Being asked at a terminal: what may be answered, what each answer does, and typing another command.
+//! Questions at a terminal: the possible answers, their effects, and typing another command.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -11,7 +11,7 @@ use crate::world::{World, finish};
 const CONFIG: &str = "home/.config/punchlist/config.toml";
 const ALLOW_ECHO: &str = "[[policy]]\ndecision = \"allow\"\ntool = \"shell\"\ncommand = \"echo\"\n";
 
-/// Runs a file in a terminal; `left N` stands there when it has ended.
+/// Runs a file in a terminal; `left N` appears when it has ended.
 fn run(terminal: &Terminal, arguments: &str) {
     let program = env!("CARGO_BIN_EXE_punchlist");
     let line = format!("clear; {program} run {arguments}; echo left $?");
@@ -66,7 +66,7 @@ fn a_persons_yes_beforehand_answers_approve_yes_and_an_agents_does_not() {
     assert_eq!(text(&world, "project/log.txt"), "published\n");
 }
 
-/// A run that an agent has started, until it asks. It is ended with the test.
+/// A run that an agent has started, until it asks. It ends with the test.
 struct OfAgent(Child);
 
 impl OfAgent {
@@ -93,7 +93,7 @@ impl Drop for OfAgent {
     }
 }
 
-/// The commands that wait for an answer.
+/// The commands with an open question.
 fn waiting(world: &World) -> Vec<String> {
     let told = world.run(&["questions", "--json"]).json();
     let all = told["questions"].as_array().unwrap();
@@ -114,7 +114,7 @@ fn always_shows_every_rule_of_a_chain_and_where_and_writes_them_for_the_project(
 ";
     let run = OfAgent::starts(&world, plan);
     let project = world.path("project").display().to_string();
-    // Who goes back adds nothing, and an empty line leaves a question waiting.
+    // Going back adds nothing, and an empty line leaves a question open.
     let Some(ran) = at_terminal(&world, "answer", "a\n\n\n\n\n", &[]) else { return };
     for words in [
         "a always cd src, echo tested".to_owned(),
@@ -131,7 +131,7 @@ fn always_shows_every_rule_of_a_chain_and_where_and_writes_them_for_the_project(
     let rules = text(&world, CONFIG);
     assert_eq!(rules.matches("[[policy]]").count(), 2, "{rules}");
     assert_eq!(rules.matches(&format!("project = \"{project}\"")).count(), 2, "{rules}");
-    // The others were asked before that. What is given until the run ends is written nowhere.
+    // The others were asked before that. Rules for the session are not stored.
     let told = world.run(&["questions", "--json"]).json();
     let second = told["questions"][0]["id"].as_str().unwrap();
     let ran = at_terminal(&world, &format!("answer {second} session"), "y\n", &[]).unwrap();
@@ -147,7 +147,7 @@ fn everywhere_is_said_and_a_program_of_the_project_is_allowed_there_alone() {
     let run = OfAgent::starts(&world, "- [ ] Check\n  run: ./check.sh\n");
     let Some(ran) = at_terminal(&world, "answer always --everywhere", "", &[]) else { return };
     assert_eq!(ran.code, 2, "{}", ran.out);
-    assert!(ran.out.contains("every project has its own program of that path"), "{}", ran.out);
+    assert!(ran.out.contains("each project has its own program at that path"), "{}", ran.out);
     at_terminal(&world, "answer no --reason 'not now'", "", &[]).unwrap();
     assert_eq!(run.ends(), 7);
     let run = OfAgent::starts(&world, "- [ ] Say\n  run: echo more\n");
@@ -176,7 +176,7 @@ fn an_item_for_an_agent_offers_that_agent_and_the_tool() {
     let world = World::new();
     world.write("project/plan.md", "- [ ] Build\n  run: true\n");
     assert_eq!(world.run(&["run", "plan.md"]).code, 0);
-    // What an agent put on the plan for another agent.
+    // An item that an agent added for another agent.
     let mut command = world.command("project");
     command.args(["add", "Write it", "--plan", "plan.md", "--agent", "claude"]);
     command.env("CLAUDECODE", "1");
@@ -263,14 +263,14 @@ fn another_command_is_typed_with_all_the_usual_keys_and_enter_runs_it() {
     run(&terminal, "plan.md");
     terminal.until(is_asked);
     terminal.types(&["e"]);
-    // The end is seen, where the cursor is, and that something is left out.
+    // The end of the command and the cursor are visible, and a mark that the beginning is cut off.
     let shown = terminal.until(|it| it.contains("Enter runs it"));
     let line = shown.lines().find(|it| it.contains("run instead:")).unwrap().to_owned();
     assert!(line.contains('…') && line.contains("into the line"), "{line}");
     assert!(line.chars().count() <= 60, "{line}");
     terminal.types(&["Home"]);
     terminal.until(|it| it.contains("run instead: ./publish.sh"));
-    // Everything after the cursor goes, then a new line is put together by moving about.
+    // Deletes everything after the cursor, then edits a new line by moving around.
     terminal.types(&["C-k"]);
     terminal.types(&["-l", "echo two  > lgo.txt"]);
     terminal.types(&["M-b", "Right", "DC", "Right", "g", "C-a", "C-Right", "C-Right"]);

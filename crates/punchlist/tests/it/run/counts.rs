@@ -1,4 +1,4 @@
-//! One count everywhere: leaves, of those that are neither cancelled nor superseded.
+//! The same count everywhere: items without sub-items that are neither cancelled nor superseded.
 
 use super::run;
 use crate::terminal::Terminal;

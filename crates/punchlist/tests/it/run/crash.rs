@@ -1,5 +1,4 @@
-//! What becomes of an item that was under way at a kill. That nothing else is repeated is shown by
-//! `torture::runs`.
+//! Items that were interrupted by a kill. `torture::runs` shows that nothing else is repeated.
 
 use std::process::Stdio;
 
@@ -33,7 +32,8 @@ fn what_was_under_way_stays_open_unless_somebody_says_otherwise() {
     world.write("project/go", "");
     let ran = run(&world, &["plan.md"]);
     assert_eq!(ran.code, 7, "{}\n{}", ran.out, ran.err);
-    // The check says that one is done, so it was not run again; the other stays open; the rest goes on.
+    // The check of one item passes, so it did not run again; the other stays open; the rest
+    // continues.
     assert_eq!(done(&world, "plan.md"), ["Checked", "Other"]);
     assert!(ran.out.contains("interrupted"), "{}", ran.out);
     let mut log: Vec<String> = read(&world, "project/log.txt").lines().map(str::to_owned).collect();

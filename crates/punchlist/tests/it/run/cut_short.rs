@@ -1,4 +1,4 @@
-//! A call that is cut short keeps its output so far, whichever way it was stopped.
+//! A stopped call keeps its output so far, however it was stopped.
 
 use std::io::Read;
 use std::process::{Child, Stdio};
@@ -11,7 +11,7 @@ use crate::questions::at_terminal;
 use crate::terminal::Terminal;
 use crate::world::World;
 
-/// A step that says something and then takes for ever, and one that waits for it.
+/// A step that prints something and then never ends, and one that depends on it.
 const SLOW: &str = "\
 - [ ] Slow
   run: echo half of it; echo said > said; until test -e go; do sleep 0.02; done
@@ -34,7 +34,7 @@ fn signal(child: &Child, signal: Signal) {
     kill_process(pid, signal).unwrap();
 }
 
-/// What the store has of the item's last call.
+/// The item's last call in the store.
 fn last_call(world: &World) -> Value {
     world.run(&["show", "1", "--plan", "plan.md", "--json"]).json()["lastCall"].clone()
 }
@@ -78,14 +78,14 @@ fn a_call_whose_driver_was_killed_keeps_what_was_on_the_disk() {
     until(|| last_call(&world)["output"] == "half of it\n");
     child.kill().unwrap();
     child.wait().unwrap();
-    // Before anybody has written the call off.
+    // Before anybody has marked the call as interrupted.
     let call = last_call(&world);
     assert_eq!((&call["state"], &call["output"]), (&"executing".into(), &"half of it\n".into()));
     assert_eq!(run(&world, &["plan.md"]).code, 7);
     let call = last_call(&world);
     assert_eq!((&call["state"], &call["output"]), (&"cancelled".into(), &"half of it\n".into()));
     assert_eq!(call["reason"], "interrupted: the program ended while it ran");
-    // What is forgotten is not left on the disk.
+    // Forgotten output is removed from the disk.
     let whole = call["whole"].as_str().unwrap().to_owned();
     assert!(std::path::Path::new(&whole).exists());
     world.person("forget 1 --plan plan.md").ok_with_warnings();
@@ -118,7 +118,7 @@ fn a_run_whose_outputs_are_short_leaves_no_files() {
     assert_eq!(last_call(&world)["output"], "a\n");
 }
 
-/// A step that is done, one that runs, and one that asks after the first.
+/// A completed step, a running one, and one that asks after the first.
 const STOPPED: &str = "\
 - [ ] First
   run: echo from the first
@@ -133,7 +133,7 @@ const STOPPED: &str = "\
   run: echo last > last
 ";
 
-/// The run was refused and stopped: nothing more has begun, and what was printed is there to be seen.
+/// The run was refused and stopped: nothing more has started, and the output so far is available.
 #[track_caller]
 fn is_stopped_with_its_outputs(world: &World) {
     let show = |item: &str| world.run(&["show", item, "--output", "--plan", "plan.md"]);

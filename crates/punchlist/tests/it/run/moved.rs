@@ -1,10 +1,9 @@
-//! Plan files that were renamed or moved: what was done is not done again.
+//! Plan files that were renamed or moved: completed steps are not repeated.
 
 use std::fs;
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Entry, PlanStore};
-use punchlist_model::{MadeFor, Plan, Revision, legacy_ids};
+use punchlist_model::{MadeFor, Revision, legacy_ids};
 use punchlist_store::{Durability, Options, Sqlite};
 
 use super::{done, read, run};
@@ -21,7 +20,7 @@ const PLAN: &str = "\
   run: echo publish >> $LOG; test -e works
 ";
 
-/// A project whose plan was half done when its file was moved.
+/// A project whose plan was half completed when its file was moved.
 fn moved(to: &str) -> World {
     let world = World::new();
     let log = world.path("log.txt");
@@ -43,7 +42,11 @@ fn a_moved_file_is_not_run_again_in_silence() {
     let ran = run(&world, &["docs/release.md"]);
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     let old = world.path("project/plan.md").display().to_string();
-    assert!(ran.err.contains(&format!("docs/release.md says what {old} said")), "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("docs/release.md looks like {old}, which is gone")),
+        "{}",
+        ran.err
+    );
     let command = format!("`punchlist run docs/release.md --moved-from {old}`");
     assert!(ran.err.contains(&command) && ran.err.contains("--fresh"), "{}", ran.err);
     assert_eq!(read(&world, "log.txt"), "build\npublish\n");
@@ -56,12 +59,12 @@ fn a_moved_file_goes_on_where_its_run_was() {
     let ran = run(&world, &["docs/release.md", "--moved-from", "plan.md"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert_eq!(read(&world, "log.txt"), "build\npublish\npublish\n");
-    // From now on the plan is this file's, under its name.
+    // From now on the plan belongs to this file, under its name.
     assert_eq!(done(&world, "release.md"), ["Build", "Publish"]);
     let again = run(&world, &["docs/release.md"]);
     assert_eq!((again.code, again.err.as_str()), (0, ""), "{}", again.out);
     assert!(again.out.starts_with("All done already"), "{}", again.out);
-    // And where it was, a new file is a plan of its own.
+    // A new file at the old path is a plan of its own.
     world.write("project/plan.md", "- [ ] Other\n  run: echo other >> other.txt\n");
     for _ in 0..2 {
         assert_eq!(run(&world, &["plan.md"]).code, 0);
@@ -129,7 +132,7 @@ fn a_dry_run_of_a_moved_file_says_so_and_asks_nobody() {
     assert!(ran.out.starts_with("Release: 1/2 done (50 %), 1 to do"), "{}", ran.out);
 }
 
-/// Up to schema 6 the id of a file's plan followed from the path, and nothing else was recorded.
+/// Up to schema 6 the id of a file's plan was a hash of the path, and nothing else was recorded.
 #[test]
 fn a_plan_file_that_an_older_version_finished_is_not_run_again() {
     let world = World::new();
@@ -141,10 +144,11 @@ fn a_plan_file_that_an_older_version_finished_is_not_run_again() {
     // The plan as an older version has left it.
     let new = wait(store.plan_for(file.clone())).unwrap().unwrap();
     let id = legacy_ids::plan_id(&file);
-    let plan = wait(PlanStore::read(&store, new, Needs::whole())).unwrap();
+    let mut plan = wait(PlanStore::whole(&store, new)).unwrap();
+    (plan.id, plan.name, plan.made_for) = (id, None, None);
     let journal = wait(store.journal(new, Revision(0), u32::MAX)).unwrap();
     let journal = journal.into_iter().map(|entry| Entry { plan: id, ..entry }).collect();
-    wait(store.import(Plan { id, name: None, made_for: None, ..plan }, journal)).unwrap();
+    wait(store.import(plan, journal)).unwrap();
     wait(store.set_made_for(new, None)).unwrap();
     for _ in 0..2 {
         let ran = run(&world, &["plan.md"]);

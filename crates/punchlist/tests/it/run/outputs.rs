@@ -1,4 +1,4 @@
-//! What steps print, and how much of it is kept.
+//! The output of steps, and how much of it is stored.
 
 use std::fs;
 
@@ -29,12 +29,12 @@ fn a_question_shows_what_the_steps_before_it_printed() {
         assert!(question.contains("Show what would change printed"), "{shown}");
         assert!(question.contains("… 14 lines before"), "{shown}");
         assert!(question.contains("+ colour = blue") && question.contains("- colour = red"));
-        // It is there for whoever answers elsewhere, too.
+        // The question in the store has it too.
         let told = world.run(&["questions", "--json"]).json();
         assert_eq!(told["questions"][0]["printed"][0]["before"], 14, "{told:#}");
         terminal.types(&["n"]);
         let shown = terminal.until(|it| it.lines().any(|it| it == format!("left {nth} 7")));
-        // When there is room again, it stands under the step that was done in this run.
+        // When there is room again, it is shown under the step of this run.
         let is_under = shown.contains("… 19 lines before") && shown.contains("- colour = red");
         assert_eq!(is_under, nth == 0, "{shown}");
     }
@@ -120,7 +120,7 @@ fn two_gigabytes_of_outputs_are_kept_also_within_a_day() {
     let outputs = "home/.local/share/punchlist/output";
     let other = |n: u8| format!("{outputs}/0199c3a0-0000-7000-8000-00000000000{n}/0.txt");
     for n in [1, 2] {
-        // Files with holes: they take no room here.
+        // Sparse files, which take no space.
         world.write(&other(n), "");
         let file = fs::OpenOptions::new().write(true).open(world.path(&other(n))).unwrap();
         file.set_len(3 << 29).unwrap();
@@ -131,7 +131,7 @@ fn two_gigabytes_of_outputs_are_kept_also_within_a_day() {
     let mut command = world.command("project");
     command.args(["run", "plan.md", "--jobs", "2"]);
     let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
-    // As soon as a step has printed much, and not only when the run is over.
+    // As soon as a step has printed a lot, and not only at the end of the run.
     until(|| !world.path(&other(1)).exists());
     assert!(world.path(&other(2)).exists(), "only the oldest goes");
     world.write("project/go", "");

@@ -1,4 +1,4 @@
-//! Whatever ends a run, nothing of what it started is left.
+//! However a run ends, none of its processes is left.
 
 use std::fs;
 use std::process::{Child, Stdio};
@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{read, until};
 use crate::world::World;
 
-/// A step whose grandchild ignores every polite word, and one that left the session.
+/// A step whose grandchild ignores SIGTERM, and one that left the session.
 const STUBBORN: &str = "\
 - [ ] Stubborn
   run: trap '' TERM INT HUP; (trap '' TERM INT HUP; echo $$ > one; while :; do sleep 0.05; done) & setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > two; while :; do sleep 0.05; done' & while :; do sleep 0.05; done
@@ -23,7 +23,7 @@ fn start(world: &World) -> Child {
     child
 }
 
-/// Processes whose working directory is the world's project: whatever a step left.
+/// The processes in the project directory that a step left.
 fn left(world: &World) -> usize {
     let project = world.path("project");
     let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -74,7 +74,7 @@ const CHECKED: &str = "\
   verify: test -e slow || exit 0; trap '' TERM INT HUP; (trap '' TERM INT HUP; echo $$ > one; while :; do sleep 0.05; done) & setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > two; while :; do sleep 0.05; done' & while :; do sleep 0.05; done
 ";
 
-/// A plan whose check has passed, and then takes for ever.
+/// A plan whose check has passed, and would now never end.
 fn checked(plan: &str) -> World {
     let world = World::new();
     world.write("project/plan.md", plan);
@@ -83,7 +83,7 @@ fn checked(plan: &str) -> World {
     world
 }
 
-/// How much evidence there is, and whether the last has passed.
+/// The number of evidence entries, and the result of the last one.
 fn seen(world: &World) -> (usize, Option<i64>) {
     let list = world.run(&["list", "--plan", "plan.md", "--json"]).json();
     let evidence = list["items"][0]["evidence"].as_array().unwrap().clone();
@@ -95,12 +95,12 @@ fn a_check_that_takes_too_long_has_failed_and_leaves_nothing() {
     let world = checked(&format!("{CHECKED}  timeout: 1s\n"));
     let ran = world.run(&["verify", "1", "--plan", "plan.md"]);
     assert_eq!(ran.code, 3, "{}", ran.err);
-    assert!(ran.out.contains("failed 1  Checked: it took too long"), "{}", ran.out);
+    assert!(ran.out.contains("failed 1  Checked: timed out"), "{}", ran.out);
     until(|| left(&world) == 0);
     assert_eq!(seen(&world), (2, None));
 }
 
-/// Whether the tests were started so that a signal does nothing to them.
+/// Whether the tests were started with this signal ignored.
 fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -111,7 +111,7 @@ fn is_ignored(signal: Signal) -> bool {
 #[test]
 fn a_check_that_is_stopped_proves_nothing_and_leaves_nothing() {
     for stop in [Signal::INT, Signal::TERM, Signal::KILL] {
-        // Who is started in the background ignores Ctrl-C, and so does all that it starts.
+        // A process in the background ignores Ctrl-C, and so do its children.
         if is_ignored(stop) {
             continue;
         }
@@ -139,7 +139,7 @@ fn after_a_timeout_nothing_is_left() {
     until(|| left(&world) == 0);
 }
 
-/// The processes whose parent is this one.
+/// The children of a process.
 fn children(parent: u32) -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
     let pids = processes.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
@@ -162,7 +162,7 @@ fn a_command_dies_when_the_run_and_its_guardian_are_killed_together() {
     until(|| !read(&world, "project/one").trim().is_empty());
     let guardians = children(child.id());
     let [guardian] = guardians[..] else { panic!("{guardians:?}") };
-    // Neither can do anything before it dies.
+    // Stopped, so that neither can react before it is killed.
     signal(&child, Signal::STOP);
     kill_process(Pid::from_raw(guardian).unwrap(), Signal::STOP).unwrap();
     kill_process(Pid::from_raw(guardian).unwrap(), Signal::KILL).unwrap();

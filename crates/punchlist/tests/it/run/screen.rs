@@ -1,4 +1,4 @@
-//! `run` on a terminal: drawn in place, asked at, stopped, and left as it was.
+//! `run` on a terminal: drawn in place, with questions, stopped, and restored.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,14 +11,14 @@ fn program() -> &'static str {
     env!("CARGO_BIN_EXE_punchlist")
 }
 
-/// What stands below the line of the command, without the prompt behind it.
+/// The screen below the command line, without the next prompt.
 fn below(shown: &str) -> String {
     let lines = shown.lines().skip_while(|it| !it.starts_with("| begin")).skip(1);
     let lines = lines.take_while(|it| !it.starts_with("left "));
     lines.map(|it| it.trim_end().to_owned() + "\n").collect()
 }
 
-/// Runs a file in a terminal; `echo` shows where it begins and how it ended.
+/// Runs a file in a terminal; `echo` marks its beginning and its exit code.
 fn run(terminal: &Terminal, arguments: &str) {
     let command = format!("PATH=$HOME/bin:$PATH {} run {arguments}", program());
     let line = format!("clear; echo '| begin'; {command}; echo left $?");
@@ -26,7 +26,7 @@ fn run(terminal: &Terminal, arguments: &str) {
 }
 
 fn without_plan(text: &str) -> String {
-    // The plan's id follows from a path that is another one each time.
+    // The plan's id differs in each run.
     let cut = |line: &str| match line.rfind("plan ") {
         Some(at) if line.contains(" jobs") => format!("{}plan xxxx", &line[..at]),
         Some(_) | None => line.to_owned(),
@@ -34,7 +34,7 @@ fn without_plan(text: &str) -> String {
     text.lines().map(|it| cut(it) + "\n").collect()
 }
 
-/// A program in the place of Claude Code. What the real one does is shown by the tests that run it.
+/// A program in place of Claude Code. The real one is tested in `tests/agents`.
 const CLAUDE: &str = r#"#!/bin/sh
 echo '{"type":"system","subtype":"init","session_id":"s-1","cwd":"/","tools":[],"model":"m"}'
 echo "Hello from a worker" > "$TMPDIR/punchlist-agent/hello.txt"
@@ -83,7 +83,7 @@ fn a_person_is_asked_and_answers_with_a_key() {
     let mut story = below(&terminal.until(|it| it.contains("r refuse and say why")));
     terminal.types(&["y"]);
     story.push_str("-- y\n");
-    // A frame may be shown before its end has come.
+    // A frame may be captured before it is complete.
     let is_next = |it: &str| it.contains("y it is done") && !it.contains("y once");
     story.push_str(&below(&terminal.until(is_next)));
     terminal.types(&["n"]);
@@ -113,7 +113,7 @@ fn a_question_says_why_it_is_asked_and_what_comes_of_a_no() {
         world.write("home/.config/punchlist/config.toml", rule);
         let Some(terminal) = Terminal::open(&world, columns) else { return };
         run(&terminal, "release.md --jobs 2");
-        let is_asked = |it: &str| it.contains("say why");
+        let is_asked = |it: &str| it.contains("q refuse");
         story.push_str(&format!("== {columns} columns\n{}", below(&terminal.until(is_asked))));
         terminal.types(&["r", "not on a Friday", "Enter"]);
         let shown = terminal.until(|it| it.lines().any(|it| it == "left 7"));
@@ -133,7 +133,7 @@ fn a_window_that_is_narrower_than_it_said_shows_one_frame() {
     );
     world.write("project/plan.md", plan);
     let Some(terminal) = Terminal::open(&world, 50) else { return };
-    // As it is between two looks at the window's size, only for longer.
+    // As between two reads of the window's size, only longer.
     terminal.types(&["stty cols 100", "Enter"]);
     run(&terminal, "plan.md --jobs 1");
     let shown = terminal.until(|it| it.lines().any(|it| it == "left 0"));
@@ -182,8 +182,8 @@ fn a_question_may_be_answered_in_another_terminal() {
     let other = || terminal.run(&["capture-pane", "-p", "-t", ".1"]).stdout;
     terminal.until(|_| String::from_utf8_lossy(&other()).contains("[y/N]"));
     terminal.run(&["send-keys", "-t", ".1", "y", "Enter"]);
-    // The question is gone, with a word that says who answered it.
-    // A screen may be looked at while it is being drawn, so both are waited for.
+    // The question is gone, with a note of who answered it. The screen may be captured while it is
+    // drawn, so wait for both.
     terminal.until(|it| it.contains("Publish was answered by she@host") && !it.contains("y once"));
     world.write("project/go", "");
     terminal.until(|it| it.lines().any(|it| it == "left 0"));

@@ -1,5 +1,5 @@
-//! Items that an agent does, with a program in the agent's place. What the real ones do is shown by the
-//! tests that run them.
+//! Items for an agent, with a program in the agent's place. The real agents are tested in
+//! `tests/agents`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{items, read};
 use crate::world::{Ran, World, finish};
 
-/// A program that is called like Codex, notes what it was given, and then does what it is told to.
+/// A program with the name of Codex, which records its arguments, and then does what it is told.
 const PROGRAM: &str = r#"#!/bin/sh
 env > seen.txt
 printf '%s\n' "$@" > told.txt
@@ -18,7 +18,7 @@ echo '{"type":"item.completed","item":{"id":"item_9","type":"agent_message","tex
 echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'
 "#;
 
-/// What it prints of a list.
+/// Its output of a list.
 fn list(entries: &[(&str, bool)]) -> String {
     let entry = |(text, done): &(&str, bool)| serde_json::json!({"text": text, "completed": done});
     let items: Vec<Value> = entries.iter().map(entry).collect();
@@ -27,7 +27,7 @@ fn list(entries: &[(&str, bool)]) -> String {
     format!("{{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}}\n{started}\n")
 }
 
-/// Runs the file of the project with that program on the path.
+/// Runs the project's file with that program on the search path.
 fn run(world: &World, arguments: &[&str]) -> Ran {
     run_with(world, PROGRAM, arguments)
 }
@@ -96,7 +96,7 @@ fn a_worker_is_told_its_item_and_no_plan() {
     let told = read(&world, "project/told.txt");
     assert!(told.starts_with("exec\n--json\nDo this one item"), "{told}");
     assert!(told.contains("Keep it short.") && !told.contains("Other"), "{told}");
-    // What it said last is what came of the item.
+    // Its last message is the item's outcome.
     let item = world.run(&["show", "1", "--plan", "plan.md", "--json"]).json();
     assert_eq!(item["item"]["outcome"], "Wrote it.");
 }
@@ -127,7 +127,7 @@ fn a_list_is_of_one_time_and_goes_with_its_item() {
     assert_eq!(run(&world, &["--on-failure", "skip"]).code, 6);
     let left = "pending Notes\ncompleted Look\npending Write\ncompleted Other\n";
     assert_eq!(listed(&world), left);
-    // What it had on its list last time is nothing that somebody must do by hand.
+    // The items of its last list are not manual steps.
     world.write("project/done.txt", "");
     world.write("project/list.jsonl", list(&[("Look again", true)]));
     let ran = run(&world, &[]);
@@ -141,7 +141,7 @@ fn a_list_is_of_one_time_and_goes_with_its_item() {
     assert_eq!(listed(&world), "completed Other\n");
 }
 
-/// What stands on all plans but that of the file, and what they are called.
+/// The names and item counts of all other plans.
 fn others(world: &World) -> Vec<(String, u64)> {
     let plans = world.run(&["plans", "--all", "--json"]).json();
     let plans = plans["plans"].as_array().unwrap().iter().filter(|it| it["name"] != "plan.md");
@@ -150,7 +150,8 @@ fn others(world: &World) -> Vec<(String, u64)> {
         .collect()
 }
 
-/// A program with Punchlist's hooks: its session has a list that only these hear of. `rest` comes after.
+/// A program with Punchlist's hooks: only the hooks get the list of its session. `rest` runs after
+/// that.
 fn with_hooks(world: &World, rest: &str) -> Ran {
     let call = serde_json::json!({
         "session_id": "t-1", "cwd": world.path("project"), "hook_event_name": "PostToolUse",
@@ -174,7 +175,7 @@ fn the_plan_of_a_workers_own_session_goes_under_its_item() {
     assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
     assert_eq!(listed(&world), "completed Notes\ncompleted Look\ncancelled Write\n");
     assert_eq!(others(&world), [("a worker's list: see item 1 of Release".to_owned(), 0)]);
-    // So a later session is not told that something is left.
+    // So a later session is not offered anything.
     let begins = serde_json::json!({"session_id": "t-2", "cwd": world.path("project"),
         "hook_event_name": "SessionStart", "source": "startup"});
     let mut command = world.command("project");
@@ -187,7 +188,7 @@ fn the_plan_of_a_workers_own_session_goes_under_its_item() {
 fn the_plan_of_a_worker_that_was_killed_goes_under_its_item_with_the_next_run() {
     let world = World::new();
     world.write("project/plan.md", "# Release\n- [ ] Notes\n  agent: codex\n");
-    // As soon as it is written down whose session it is, it ends the run that waits for it.
+    // It kills its run as soon as its session is recorded.
     let program = env!("CARGO_BIN_EXE_punchlist");
     let ran = with_hooks(
         &world,

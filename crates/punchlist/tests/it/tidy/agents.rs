@@ -1,5 +1,4 @@
-//! The two tables of docs/agents.md: made from what the tests with the real programs showed, and from
-//! nothing else.
+//! The two tables of docs/agents.md, made only from the results of the tests with real programs.
 
 use std::fs;
 
@@ -7,11 +6,11 @@ use punchlist_testkit::features::{LACKS, Lack, Shown, read as results, table};
 
 use super::tree::{read, root};
 
-/// What was shown, as `cargo xtask test agents` keeps it; and by older releases, as `--full` does.
+/// The results of `cargo xtask test agents`, and of older releases with `--full`.
 const RESULTS: &str = "docs/agents.tsv";
 const RESULTS_OF_OLDER: &str = "docs/agents-older.tsv";
 
-/// Where the tests are.
+/// The directory of the tests.
 const TESTS: &str = "crates/punchlist/tests/agents";
 
 /// The document with both tables.
@@ -33,7 +32,7 @@ fn shown(file: &str) -> Result<Vec<Shown>, Vec<String>> {
     results(&text).map_err(wrong)
 }
 
-/// Compares the tables with what they should be, or writes them. Gives what is wrong.
+/// Compares the tables with the results, or writes them. Returns what is wrong.
 pub(super) fn in_the_documents(write: bool) -> Vec<String> {
     let newest = one(NEWEST, RESULTS, LACKS, write);
     let older = one(OLDER, RESULTS_OF_OLDER, &[], write);
@@ -78,7 +77,7 @@ fn what_agents_are_said_to_do_is_shown_by_a_test_that_is_there() {
     }
 }
 
-/// Whether a test is there, by its name with its modules.
+/// Whether a test exists, by its name with its modules.
 fn is_there(test: &str) -> bool {
     let Some((modules, name)) = test.rsplit_once("::") else { return false };
     let path = format!("{TESTS}/{}", modules.replace("::", "/"));

@@ -1,6 +1,6 @@
-//! What a crate's manifest says, read line by line.
+//! Reads a crate's manifest, line by line.
 //!
-//! Our manifests are kept plain enough for that: a dependency is one line, `name.workspace = true`.
+//! Our manifests are simple enough for that: a dependency is one line, `name.workspace = true`.
 
 /// One crate's `Cargo.toml`.
 pub(super) struct Manifest {
@@ -32,7 +32,7 @@ impl Manifest {
         self.section(section).map(|it| it.split(['.', '=', ' ']).next().unwrap_or(it)).collect()
     }
 
-    /// The names of our own crates there, without their common prefix.
+    /// The names of our own crates there, without the common prefix.
     pub(super) fn ours(&self, section: &str) -> Vec<&str> {
         self.names(section).into_iter().filter_map(|it| it.strip_prefix("punchlist-")).collect()
     }
@@ -43,7 +43,7 @@ impl Manifest {
         self.lines.iter().filter(move |it| it.0 == section && !it.1.is_empty()).map(|it| &it.1[..])
     }
 
-    /// Whether a section says exactly this.
+    /// Whether a section has exactly this line.
     pub(super) fn says(&self, section: &str, line: &str) -> bool {
         self.section(section).any(|it| it == line)
     }

@@ -1,19 +1,19 @@
-//! Just enough of Rust's grammar to tell code, comments and string literals apart.
+//! Separates code, comments and string literals of Rust files.
 //!
-//! A word in a comment is not a breach of a rule about code, and the reverse. This is no parser:
-//! it knows literals, comments and matching braces.
+//! A word in a comment does not violate a rule about code, and the reverse. This is no parser: it
+//! knows only literals, comments and matching braces.
 
-/// A Rust file taken apart. Line numbers count from 1.
+/// A Rust file, separated. Line numbers start at 1.
 pub(super) struct Source {
-    /// The code alone: comments and the insides of literals are blanks, line ends stay.
+    /// Only the code: comments and the content of literals are blanks, line breaks stay.
     pub(super) code: String,
-    /// The same without what is under `#[cfg(test)]`.
+    /// The same without the items under `#[cfg(test)]`.
     pub(super) code_without_tests: String,
-    /// The string literals outside `#[cfg(test)]`, with the lines that they begin on.
+    /// The string literals outside `#[cfg(test)]`, with the lines on which they begin.
     pub(super) strings: Vec<(usize, String)>,
-    /// The comments, with the lines that they begin on.
+    /// The comments, with the lines on which they begin.
     pub(super) comments: Vec<(usize, String)>,
-    /// How many lines are left without those that are tests.
+    /// The number of lines without tests.
     pub(super) lines_without_tests: usize,
 }
 
@@ -46,7 +46,7 @@ impl Source {
         }
     }
 
-    /// The modules that are declared under `#[cfg(test)]` and lie in files of their own.
+    /// The modules that are declared under `#[cfg(test)]` and have their own files.
     pub(super) fn test_modules(&self) -> Vec<String> {
         test_ranges(&self.code)
             .iter()
@@ -108,7 +108,7 @@ fn first_word(text: &str) -> String {
     text.trim_start().chars().take_while(|it| it.is_alphanumeric() || *it == '_').collect()
 }
 
-/// From each `#[cfg(test)]` to the end of the item under it, as byte offsets into blanked code.
+/// From each `#[cfg(test)]` to the end of its item, as byte offsets into the blanked code.
 fn test_ranges(code: &str) -> Vec<(usize, usize)> {
     let mut ranges: Vec<(usize, usize)> = Vec::new();
     for (from, _) in code.match_indices(TEST_MARK) {
@@ -155,7 +155,7 @@ impl Lexer {
         self.rest.get(self.at + ahead).copied()
     }
 
-    /// Takes a character as code.
+    /// Copies a character as code.
     fn keep(&mut self) {
         if let Some(character) = self.peek(0) {
             self.code.push(character);
@@ -164,7 +164,7 @@ impl Lexer {
         }
     }
 
-    /// Takes a character as something else; only line ends are kept.
+    /// Replaces a character by a blank; line breaks are kept.
     fn blank(&mut self, into: &mut String) {
         if let Some(character) = self.peek(0) {
             into.push(character);

@@ -10,12 +10,12 @@ use super::source::Source;
 pub(super) struct File {
     /// From the workspace's root, with slashes.
     pub(super) path: String,
-    /// Its text; other bytes than text are replaced.
+    /// Its text; invalid UTF-8 is replaced.
     pub(super) text: String,
 }
 
 impl File {
-    /// The name of the crate that it belongs to: a directory under `crates`, or `xtask`.
+    /// The crate that it belongs to: a directory under `crates`, or `xtask`.
     pub(super) fn crate_name(&self) -> Option<&str> {
         match self.path.split('/').collect::<Vec<_>>().as_slice() {
             ["crates", name, _, ..] => Some(name),
@@ -33,11 +33,11 @@ impl File {
 pub(super) struct Rust {
     pub(super) file: File,
     pub(super) source: Source,
-    /// Whether all of it is there for tests alone.
+    /// Whether the whole file is only for tests.
     pub(super) is_test: bool,
 }
 
-/// The directory that the workspace's manifest is in.
+/// The workspace's root directory.
 pub(super) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).expect("the crate lies two levels below the root").to_owned()
@@ -63,7 +63,7 @@ pub(super) fn rust() -> Vec<Rust> {
             file,
         })
         .collect();
-    // A module that its parent declares for tests alone, wherever it lies.
+    // Modules that their parent declares only for tests, in whatever directory.
     let declared: BTreeSet<String> = all
         .iter()
         .flat_map(|it| {
@@ -79,12 +79,12 @@ pub(super) fn rust() -> Vec<Rust> {
     all
 }
 
-/// The file's text, or a complaint.
+/// The file's text, or an error message.
 pub(super) fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}; write it"))
 }
 
-/// Where the submodules of a file lie.
+/// The directory of a file's submodules.
 pub(super) fn module_directory(path: &str) -> String {
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
     match name {
@@ -112,7 +112,7 @@ fn walk(directory: &Path, prefix: &str, files: &mut Vec<File>) {
     }
 }
 
-/// Directories that are not the project's: build output, and other programs' hidden ones.
+/// Directories that do not belong to the project: build output and hidden ones.
 fn is_foreign(name: &str) -> bool {
     name.starts_with("target") || (name.starts_with('.') && !matches!(name, ".ci" | ".cargo"))
 }

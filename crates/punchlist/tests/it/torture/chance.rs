@@ -1,14 +1,14 @@
-//! Chance that can be repeated: a seed that is printed, and numbers that follow from it.
+//! Repeatable random numbers: the seed is printed.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-/// A beginning that nobody chose. Short enough to type.
+/// A random seed, short enough to type.
 pub(super) fn seed() -> u64 {
     RandomState::new().hash_one(0) >> 32
 }
 
-/// Numbers that follow from a seed (splitmix64).
+/// Random numbers from a seed (splitmix64).
 #[derive(Clone)]
 pub(super) struct Chance(u64);
 
@@ -30,7 +30,7 @@ impl Chance {
         self.number() % end.max(1)
     }
 
-    /// A number as text that no other text resembles.
+    /// A unique word.
     pub(super) fn word(&mut self) -> String {
         const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyz";
         let letter = |_| char::from(LETTERS[usize::try_from(self.below(26)).unwrap()]);

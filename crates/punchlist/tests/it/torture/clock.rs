@@ -1,4 +1,4 @@
-//! Clocks that jump: order is by revision, and a lease is neither cut short nor given twice.
+//! Clocks that jump: the order is by revision, and a lease is neither shortened nor given twice.
 
 use super::judge::only;
 use super::place::Place;
@@ -49,7 +49,7 @@ fn jumps(round: &mut Round<'_>) {
     let revisions: Vec<u64> = log.lines().map(revision).collect();
     let expected: Vec<u64> = (1..).take(changes).collect();
     tally.must(revisions == expected, || format!("the log goes {revisions:?}"));
-    // The last change is the last by revision, though another has a later time.
+    // The last change is the last by revision, even if another has a later time.
     let undone = at(&place, "1971-01-01T00:00:00Z", &["undo", "--json"]).json();
     let last = (changes - 1).to_string();
     tally.must(undone["changed"][0]["title"] == last.as_str(), || {
@@ -86,17 +86,17 @@ fn leases(round: &mut Round<'_>) {
     for (time, line, expected) in [
         ("2026-01-02T12:00:00Z", "add One", 0),
         ("2026-01-02T12:00:00Z", "next --claim --as ann", 0),
-        // Back by a day: the lease is not over, and a write of the holder does not shorten it.
+        // Back by a day: the lease has not expired, and a write of the holder does not shorten it.
         ("2026-01-01T12:00:00Z", "next --claim --as bob", 4),
         ("2026-01-01T12:00:00Z", "edit 1 --owner ann --as ann", 0),
         ("2026-01-02T12:14:59Z", "next --claim --as bob", 4),
         ("2026-01-02T12:14:59Z", "done 1 --as bob", 3),
-        // Forward past its end: it is bob's, and ann is late whatever her clock says.
+        // Forward past its end: the item is bob's, and ann is too late whatever her clock says.
         ("2026-01-02T12:15:00Z", "next --claim --as bob", 0),
         ("2026-01-01T12:00:00Z", "done 1 --as ann --attempt 1", 3),
         ("2026-01-02T12:00:00Z", "next --claim --as ann", 4),
         ("2026-01-02T12:20:00Z", "done 1 --as bob --attempt 2", 0),
-        // A claim from a clock that was wrong by decades is its holder's to end, or a person's.
+        // A claim with a time decades in the future can be ended by its holder or a person.
         ("2099-01-01T00:00:00Z", "add Two", 0),
         ("2099-01-01T00:00:00Z", "next --claim --as cat", 0),
         ("2026-01-02T12:30:00Z", "next --claim --as dan", 4),

@@ -1,5 +1,5 @@
-//! Disks that are full and files that cannot be written: a clear error, nothing lost, and all is
-//! well again when there is room.
+//! Full disks and files that cannot be written: a clear error, nothing lost, and everything works
+//! again when there is room.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,15 +12,15 @@ use super::place::Place;
 use super::{Round, Tally, scenario, skip};
 use crate::world::finish;
 
-/// Where the small disk is, for this program started once more.
+/// The path of the small disk, for this program when it is started again.
 const DISK: &str = "PUNCHLIST_TORTURE_DISK";
 const NAME: &str = "torture::disk::a_full_disk_is_told_and_costs_nothing";
 
-/// A small disk at `$1`, then the rest as a command.
+/// Mounts a small disk at `$1`, then runs the rest as a command.
 const WITH_DISK: &str = "mount -t tmpfs -o size=768k tmpfs \"$1\" && shift && exec \"$@\"";
 
-/// Files that may not become longer than `$1` blocks, then the rest as a command. With the signal
-/// ignored, the write itself fails.
+/// Limits the size of files to `$1` blocks, then runs the rest as a command. The signal is ignored,
+/// so that the write itself fails.
 const WITH_LIMIT: &str = "trap '' XFSZ; ulimit -f \"$1\"; shift; exec \"$@\"";
 
 #[test]
@@ -29,7 +29,7 @@ fn a_full_disk_is_told_and_costs_nothing() {
         return scenario("full disk", |round| full(round, &PathBuf::from(&disk)));
     }
     let directory = tempfile::tempdir().unwrap();
-    // The mount is seen by this command alone and ends with it.
+    // Only this command sees the mount, which ends with it.
     let mounted = |command: &[&str]| {
         let mut unshare = Command::new("unshare");
         unshare.args(["--mount", "--", "/bin/sh", "-c", WITH_DISK, "sh"]);
@@ -58,7 +58,7 @@ fn full(round: &mut Round<'_>, disk: &Path) {
             clear(disk);
             bed = fresh();
         }
-        // From no room at all, not even for SQLite's index of the log, to room for a few changes.
+        // From no room at all, not even for the WAL's index, to room for a few changes.
         let room = if n % 2 == 1 {
             fs::remove_file(disk.join("plans.db-shm")).unwrap();
             0
@@ -88,7 +88,7 @@ fn clear(disk: &Path) {
     }
 }
 
-/// Fills the disk up to some room.
+/// Fills the disk, except for some room.
 fn ballast(disk: &Path, room: u64) -> PathBuf {
     let path = disk.join("ballast");
     let mut file = File::create(&path).unwrap();
@@ -140,7 +140,7 @@ fn a_call_that_says_it_failed_has_changed_nothing_wherever_it_failed() {
     assert_eq!(both, BTreeSet::from([0, 8]));
 }
 
-/// The length of the longest file of the database.
+/// The size of the largest file of the database.
 fn longest(place: &Place) -> u64 {
     let length = |end: &str| {
         let mut path = place.db.clone().into_os_string();
@@ -150,7 +150,7 @@ fn longest(place: &Place) -> u64 {
     ["", "-wal", "-shm"].into_iter().map(length).max().unwrap()
 }
 
-/// A database, and the titles that it acknowledged.
+/// A database, and its acknowledged titles.
 struct Bed {
     place: Place,
     titles: BTreeSet<String>,
@@ -161,7 +161,7 @@ impl Bed {
         Self { place, titles: BTreeSet::new() }
     }
 
-    /// Adds items until a few were refused; how many were. A log that has just been begun anew has
+    /// Adds items until a few were refused; returns how many. A WAL that was just restarted has
     /// room for a while.
     fn until_refused(&mut self, round: &mut Round<'_>, when: &str, blocks: Option<u64>) -> u32 {
         let mut refused = 0;
@@ -174,7 +174,7 @@ impl Bed {
         refused
     }
 
-    /// Adds an item, by the command or the tool; gives whether that was acknowledged.
+    /// Adds an item, by the command or the tool; returns whether it was acknowledged.
     fn add(&mut self, round: &mut Round<'_>, when: &str, blocks: Option<u64>) -> bool {
         let (title, context) = (round.chance.word(), "x".repeat(1_000));
         let tool = round.chance.below(3) == 0;
@@ -215,7 +215,7 @@ impl Bed {
         }
     }
 
-    /// What was acknowledged is there; what was refused is not.
+    /// Checks that acknowledged items exist, and refused ones do not.
     fn check(&self, tally: &mut Tally) {
         let mut stored = BTreeSet::new();
         for case in judge(&self.place.db, tally) {
@@ -234,7 +234,7 @@ impl Bed {
     }
 }
 
-/// A command whose files may not become longer than so many blocks.
+/// A command with a limit for the size of files, in blocks.
 fn limited(inner: &Command, blocks: u64) -> Command {
     let mut command = Command::new("/bin/sh");
     command.env_clear().args(["-c", WITH_LIMIT, "sh", &blocks.to_string()]);

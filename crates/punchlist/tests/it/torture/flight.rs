@@ -1,4 +1,4 @@
-//! Many adds in flight in several processes that are killed meanwhile.
+//! Many adds in flight in several processes that are killed.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use super::{Round, scenario};
 
 const NAME: &str = "torture::flight::adds_in_flight_are_kept_once_acknowledged_whoever_is_killed";
 
-/// How many changes a process has under way.
+/// How many changes a process has in flight.
 const IN_FLIGHT: usize = 16;
 
 #[test]
@@ -25,7 +25,7 @@ fn adds_in_flight_are_kept_once_acknowledged_whoever_is_killed() {
     scenario("in flight", in_flight);
 }
 
-/// What came of the lives of one writer.
+/// The results of one writer, over all its restarts.
 #[derive(Default)]
 struct Lives {
     started: usize,
@@ -80,11 +80,11 @@ fn in_flight(round: &mut Round<'_>) {
     tally.must(surplus <= possible, || {
         format!("{surplus} items were never acknowledged, {possible} can have been in flight")
     });
-    // A store that so many died in still takes a change.
+    // After so many kills, the store still accepts a change.
     place.run(&["add", "last"]).works();
 }
 
-/// One writer: killed so many times, and begun again until all its adds are acknowledged.
+/// One writer: killed this many times, and restarted until all its adds are acknowledged.
 fn live(
     place: &Place,
     plan: PlanId,
@@ -107,7 +107,7 @@ fn live(
             lives.acknowledged.extend(process.finish());
             break;
         }
-        // Two shares for each life, so that the lives end at all stages.
+        // Twice the average number per restart, so that kills happen at all stages.
         let until = 1 + chance.below((2 * each / (kills + 1)) as u64);
         let mut said: Vec<String> = Vec::new();
         while (said.len() as u64) < until.min(left as u64 - 1).max(1) {

@@ -1,25 +1,24 @@
-//! Looks at a database from all sides: are its files whole, do its counters count, does its journal
-//! lead to its rows?
+//! Examines a database: integrity of the files, correct counters, and a journal that leads to the
+//! rows.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Entry, Filter, PlanStore};
 use punchlist_model::{Number, Plan, Position, Revision};
 use punchlist_store::{Durability, Options, Sqlite};
 
 use super::Tally;
 
-/// A plan with all that ever happened to it.
+/// A plan with its whole journal.
 pub(super) struct Case {
     pub(super) plan: Plan,
     pub(super) journal: Vec<Entry>,
 }
 
-/// What a store that works in the caller's thread answers.
+/// The result of a future that is ready at once.
 #[track_caller]
 pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -33,7 +32,7 @@ pub(super) fn store(db: &Path) -> Sqlite {
     Sqlite::open(&options).unwrap()
 }
 
-/// Every plan of a database, after all of it was held against itself.
+/// Every plan of a database, after all consistency checks.
 pub(super) fn judge(db: &Path, tally: &mut Tally) -> Vec<Case> {
     files(db, tally);
     let store = store(db);
@@ -41,7 +40,7 @@ pub(super) fn judge(db: &Path, tally: &mut Tally) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut ids = BTreeSet::new();
     for summary in plans {
-        let plan = now(store.read(summary.id, Needs::whole())).unwrap();
+        let plan = now(store.whole(summary.id)).unwrap();
         let journal = match now(store.journal(summary.id, Revision(0), u32::MAX)) {
             Ok(journal) => journal,
             Err(error) => {
@@ -103,8 +102,8 @@ fn counters(case: &Case, tally: &mut Tally) {
     }
 }
 
-/// The journal from nothing must give the rows. No scenario changes a plan's name, title, rules or
-/// goal after it was made, so those are as they were.
+/// Replaying the journal must give the rows. No scenario changes a plan's name, title, rules or
+/// goal, so those are taken as they are.
 fn replay(case: &Case, tally: &mut Tally) {
     let plan = &case.plan;
     let mut replayed = Plan::new(plan.id, plan.project.clone(), plan.created_at);

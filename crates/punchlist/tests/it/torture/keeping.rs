@@ -1,4 +1,4 @@
-//! Plans that leave and come back are the same to the byte, and what is forgotten is gone.
+//! Exported plans are imported byte for byte, and forgotten texts are gone.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::writer::linger;
 use super::{Round, Tally, scenario};
 use crate::person::{Person, typed};
 
-/// Calls that chance chooses; some are refused.
+/// Random calls; some are refused.
 fn work(place: &Place, calls: usize, chance: &mut Chance, tally: &mut Tally) {
     for _ in 0..calls {
         let number = (1 + chance.below(8)).to_string();
@@ -61,7 +61,7 @@ fn what_is_exported_and_imported_is_the_same_to_the_byte() {
     });
 }
 
-/// The files beside and including the database that contain a text.
+/// The database files that contain a text.
 fn traces(place: &Place, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(place.db.parent().unwrap()).unwrap() {
@@ -78,7 +78,7 @@ fn traces(place: &Place, text: &str) -> Vec<String> {
     found
 }
 
-/// An item that carries a text wherever one can, now and in the past.
+/// An item with a text in every field, now and in its history.
 fn secret(place: &Place, text: &str, tally: &mut Tally) -> String {
     let added = place.run(&["add", "--json", &format!("{text} title")]).json();
     let number = added["changed"][0]["number"].to_string();
@@ -118,7 +118,7 @@ fn forget(round: &mut Round<'_>) {
         let number = secret(&place, &text, round.tally);
         let other = secret(&place, "keepsake", round.tally);
         round.tally.must(!traces(&place, &text).is_empty(), || "it was never there".to_owned());
-        // Killed at any point, and asked once more: the second time must not find less to do.
+        // Killed at any point, then called again: the second call must complete the work.
         let began = Instant::now();
         judge(&place.db, round.tally);
         let most = u64::try_from(began.elapsed().as_micros()).unwrap();

@@ -1,4 +1,4 @@
-//! Killed at any point of any change: what was acknowledged is there, and the rest adds up.
+//! Killed at any point of any change: acknowledged changes exist, and the rest is consistent.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -17,7 +17,7 @@ use super::{Round, Tally, scenario};
 
 const NAME: &str = "torture::kills::a_kill_at_any_point_costs_nothing_that_was_acknowledged";
 
-/// After so many kills a new database is begun, so that its journal stays quick to replay.
+/// After this many kills a new database is used, so that replaying its journal stays quick.
 const KILLS_EACH: usize = 25;
 
 #[test]
@@ -28,7 +28,7 @@ fn a_kill_at_any_point_costs_nothing_that_was_acknowledged() {
     scenario("mixed writes", mixed);
 }
 
-/// A database, and what was acknowledged of it: who made which revision.
+/// A database, and its acknowledged revisions with their authors.
 struct Bed {
     place: Place,
     acknowledged: BTreeMap<u64, String>,
@@ -56,7 +56,7 @@ fn mixed(round: &mut Round<'_>) {
     }
 }
 
-/// Kills a process that has many changes to make and prints each that was acknowledged.
+/// Kills a process that makes many changes and prints each acknowledged one.
 fn library(round: &mut Round<'_>, bed: &mut Bed, name: &str) {
     let plan = only(&bed.place.db, round.tally).plan.id;
     let seed = round.chance.number();
@@ -70,7 +70,7 @@ fn library(round: &mut Round<'_>, bed: &mut Bed, name: &str) {
     tally.processes += 1;
     tally.must(was_killed, || format!("{name} ended by itself"));
     tally.kills += 1;
-    // The one under way when it was killed.
+    // Including the change in flight at the kill.
     tally.writes += said.len() + 1;
     for revision in said {
         bed.acknowledged.insert(revision.parse().unwrap(), name.to_owned());
@@ -98,7 +98,7 @@ fn verbs(round: &mut Round<'_>, bed: &mut Bed, name: &str, one_call: Duration) {
     check(bed, round.tally);
 }
 
-/// Kills the call that makes the database; the next one must find a way.
+/// Kills the call that creates the database; the next call must succeed.
 fn born(round: &mut Round<'_>, one_call: Duration) {
     let place = Place::new();
     for n in 0..40 {
@@ -122,7 +122,7 @@ fn chosen_moment(chance: &mut Chance, one_call: Duration) -> Duration {
 
 struct Ended {
     was_killed: bool,
-    /// The revision that it said it made.
+    /// The revision that it printed.
     acknowledged: Option<u64>,
 }
 
@@ -145,18 +145,18 @@ fn kill_after(mut command: Command, stdin: &str, moment: Duration, tally: &mut T
     tally.processes += 1;
     tally.writes += 1;
     tally.kills += usize::from(was_killed);
-    // What it printed whole was said, even if it was killed right after.
+    // A complete output counts as acknowledged, even if the kill came right after.
     let said: Option<Value> = serde_json::from_str(&out).ok();
     let changed = said.filter(|it| it["changed"].as_array().is_some_and(|it| !it.is_empty()));
     if !was_killed {
-        // A rule may say no, or there may be nothing to take back: chance chose the call.
+        // A rule may refuse the call, or there may be nothing to undo: the call is random.
         let fine = matches!(status.code(), Some(0 | 3 | 4 | 5));
         tally.must(fine, || format!("{command:?} ended with {status}: {err}"));
     }
     Ended { was_killed, acknowledged: changed.and_then(|it| it["revision"].as_u64()) }
 }
 
-/// A call that chance chooses.
+/// A random call.
 fn call(chance: &mut Chance, name: &str) -> (Vec<String>, String) {
     let number = (1 + chance.below(8)).to_string();
     let word = chance.word();

@@ -1,5 +1,5 @@
-//! Whole lists from many processes at once: each wins, merges or is shown a conflict, and whoever
-//! takes an open item off the list is told so.
+//! Whole-list writes from many processes: each is applied, merged or gets a conflict, and a writer
+//! that drops an open item is told so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Barrier;
@@ -19,7 +19,7 @@ fn whole_lists_from_many_processes_drop_nothing_in_silence() {
     scenario("whole lists", lists);
 }
 
-/// One whole-list write, and what its writer was told.
+/// One whole-list write, and its output.
 struct Write {
     actor: String,
     /// Titles, with their statuses.
@@ -59,14 +59,14 @@ impl Write {
         self.told = ran.out + &ran.err;
     }
 
-    /// Whether it was told that its list is the list now. A tool's refusal is exit 0 as well, but
+    /// Whether the output says that the list was written. A tool's refusal has exit code 0 too, but
     /// does not begin with the list.
     fn is_acknowledged(&self) -> bool {
         let begins = |it| self.told.starts_with(it);
         self.code == 0 && (begins("{") || begins("[") || begins("No todos."))
     }
 
-    /// Whether the answer names an item by its new title.
+    /// Whether the output names an item by its new title.
     fn was_shown(&self, number: Number, title: &str) -> bool {
         let Ok(answer) = serde_json::from_str::<Value>(&self.told) else { return false };
         let is_it = |it: &Value| it["number"] == number.0 && it["title"] == title;
@@ -102,7 +102,7 @@ fn lists(round: &mut Round<'_>) {
             let mut sent = changed(&common, n, chance);
             sent.push((title(chance), if n % 3 == 0 { "in_progress" } else { "pending" }));
             match own.get(&n) {
-                // Half of them keep what they added before.
+                // Half of the writers keep the item they added before.
                 Some(mine) if n % 4 == 0 => sent.push((mine.clone(), "pending")),
                 Some(_) | None => {}
             }
@@ -126,7 +126,7 @@ fn title(chance: &mut Chance) -> String {
     format!("{} {}", chance.word(), chance.word())
 }
 
-/// What a writer makes of the common entries: all send them, most change one.
+/// A writer's version of the common entries: all send them, most change one.
 fn changed(common: &[String], n: usize, chance: &mut Chance) -> Vec<(String, &'static str)> {
     let mut sent: Vec<(String, &str)> = common.iter().map(|it| (it.clone(), "pending")).collect();
     let which = usize::try_from(chance.below(common.len() as u64)).unwrap();
@@ -139,7 +139,7 @@ fn changed(common: &[String], n: usize, chance: &mut Chance) -> Vec<(String, &'s
         3 => sent[which].1 = "cancelled",
         _ => {}
     }
-    // The tool takes any status but that one.
+    // The tool accepts any status but that one.
     if n.is_multiple_of(2) && sent.iter().any(|it| it.1 == "cancelled") {
         sent[which].1 = "completed";
     }
@@ -159,7 +159,7 @@ fn at_once(place: &Place, writes: &mut [Write]) {
     });
 }
 
-/// Whoever was not taken at his word is shown why: both sides of a conflict, or who holds the item.
+/// A refused writer is shown the reason: both sides of a conflict, or the holder of the item.
 fn refusals(writes: &[Write], tally: &mut Tally) {
     for write in writes.iter().filter(|it| !it.is_acknowledged()) {
         let (code, told) = (write.code, &write.told);
@@ -172,8 +172,8 @@ fn refusals(writes: &[Write], tally: &mut Tally) {
     }
 }
 
-/// Goes through the journal: each acknowledged list was written once, its entries were on the list
-/// then or its writer was told otherwise, and nothing open left the list in silence.
+/// Walks through the journal: each acknowledged list was written once; its entries were on the
+/// list, or its writer was told otherwise; and no open item was dropped silently.
 fn account(case: &Case, writes: &[Write], tally: &mut Tally) {
     let mut waiting: BTreeMap<&str, Vec<&Write>> = BTreeMap::new();
     for write in writes.iter().rev().filter(|it| it.is_acknowledged()) {
@@ -182,7 +182,7 @@ fn account(case: &Case, writes: &[Write], tally: &mut Tally) {
     let mut plan = Plan::new(case.plan.id, case.plan.project.clone(), case.plan.created_at);
     let mut titles: BTreeMap<Number, BTreeSet<String>> = BTreeMap::new();
     for entry in &case.journal {
-        // The common items were put there by hand.
+        // The common items were added before.
         let write = match waiting.get_mut(entry.actor.name.as_str()).and_then(Vec::pop) {
             Some(write) => write,
             None if entry.actor.name == "me@host" => {
@@ -217,7 +217,7 @@ fn apply(plan: &mut Plan, entry: &Entry, titles: &mut BTreeMap<Number, BTreeSet<
     }
 }
 
-/// What the entry takes off the list or renames, its writer asked for or was told of.
+/// Checks that the writer asked for each dropped or renamed item, or was told of it.
 fn dropped(plan: &Plan, entry: &Entry, write: &Write, tally: &mut Tally) {
     for event in &entry.events {
         let Some(item) = event.number().and_then(|number| plan.get(number)) else { continue };
@@ -230,7 +230,7 @@ fn dropped(plan: &Plan, entry: &Entry, write: &Write, tally: &mut Tally) {
             }
             Event::Changed { deltas, .. } => {
                 for delta in deltas {
-                    // Who writes from no earlier look is shown what became of each item.
+                    // A writer without a base revision is shown what changed in each item.
                     if let Delta::Title { before, after } = delta
                         && !after.starts_with(before.as_str())
                         && !write.was_shown(number, after)

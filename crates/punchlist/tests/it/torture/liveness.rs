@@ -1,5 +1,5 @@
-//! Claims that are bound to a process: freed early when that process is certainly gone, and never
-//! otherwise.
+//! Claims that are bound to a process: released early when that process is certainly gone, and
+//! never otherwise.
 
 #![cfg(target_os = "linux")]
 
@@ -14,7 +14,7 @@ use super::place::Place;
 use super::writer::ctx;
 use super::{Round, scenario, skip};
 
-/// A process that lives until it is told otherwise: it waits for an end of input that never comes.
+/// A process that runs until it is killed.
 fn live() -> Child {
     Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
 }
@@ -24,7 +24,7 @@ fn end(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Whether somebody else can take the only item now.
+/// Whether another worker can take the only item now.
 fn is_free(place: &Place, round: &mut Round<'_>) -> bool {
     let ran = place.run(&["next", "--claim", "--as", "bob"]);
     round.tally.processes += 1;
@@ -67,7 +67,7 @@ fn liveness(round: &mut Round<'_>) {
     pretenders(round);
 }
 
-/// Processes that only look like the holder: the same pid with something else different.
+/// Processes that only look like the holder: the same pid, with another difference.
 fn pretenders(round: &mut Round<'_>) {
     let place = Place::new();
     place.run(&["add", "One"]).works();
@@ -93,7 +93,7 @@ fn pretenders(round: &mut Round<'_>) {
         let place = Place::new();
         place.run(&["add", "One"]).works();
         let plan = only(&place.db, round.tally).plan;
-        // The time of the add, so that the lease is not over.
+        // The time of the add, so that the lease has not expired.
         let mut ctx = Ctx { now: plan.updated_at, ..ctx("ann", what) };
         ctx.holder = Holder { name: "ann".to_owned(), process: Some(process) };
         let change = Change::new(vec![Op::Start(ItemRef::Number(Number(1)))], ctx);
@@ -106,8 +106,8 @@ fn pretenders(round: &mut Round<'_>) {
     end(worker);
 }
 
-/// Starts an item for a process, ends that, starts processes until one that began later has its
-/// pid, and lets somebody else take the item. `$0` is the program; what it prints does not matter.
+/// Starts an item for a process, ends that process, starts processes until a newer one has the same
+/// pid, and lets another worker take the item. `$0` is the program; its output does not matter.
 const REUSE: &str = r#"
 set -e
 now() { cut -d ' ' -f 22 "/proc/$1/stat"; }
@@ -171,14 +171,14 @@ fn a_pid_that_is_used_again_is_another_process() {
     });
 }
 
-/// A command in a pid namespace of its own, which ends with it.
+/// A command in its own pid namespace, which ends with it.
 fn namespace() -> Command {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
     command
 }
 
-/// Starts an item for process 1 of a namespace of its own, says so, and waits.
+/// Starts an item for process 1 of its namespace, prints that, and waits.
 const INSIDE: &str = "\"$@\" && echo claimed && exec cat";
 
 #[test]

@@ -1,4 +1,4 @@
-//! A world whose clock and random numbers are the machine's own, around one database.
+//! A test directory around one database, with the machine's real clock and random numbers.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,14 +12,14 @@ pub(super) struct Place {
     pub(super) world: World,
     /// The database file.
     pub(super) db: PathBuf,
-    /// Where it lies in the long form, removed in the end.
+    /// The database's directory in the long form, removed at the end.
     _disk: Option<TempDir>,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
         let world = World::new();
-        // Worlds of short tests lie in memory where they can. The long form means the disk.
+        // Short tests use memory if possible. The long form uses the disk.
         let disk = (Scale::look() != Scale::Short).then(|| tempfile::tempdir().unwrap());
         let db = match &disk {
             Some(disk) => disk.path().join("plans.db"),
@@ -28,7 +28,7 @@ impl Place {
         Self { world, db, _disk: disk }
     }
 
-    /// A world around a database that lies elsewhere.
+    /// A test directory for a database elsewhere.
     pub(super) fn around(db: PathBuf) -> Self {
         Self { world: World::new(), db, _disk: None }
     }

@@ -1,4 +1,4 @@
-//! Many processes at once, none of which is harmed.
+//! Many processes at the same time, without errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Barrier, Mutex};
@@ -77,7 +77,7 @@ fn births(round: &mut Round<'_>) {
         let barrier = Barrier::new(workers);
         let call = |worker: usize| {
             barrier.wait();
-            // Readers must find nothing or something, but never a half-made database.
+            // Readers must find no database or a complete one.
             match worker % 4 {
                 0 => place.run(&["list", "--json"]),
                 _ => place.run(&["add", "--json", &worker.to_string()]),

@@ -1,4 +1,4 @@
-//! A plan file that is killed while it is worked off goes on, and repeats nothing that is done.
+//! A run that is killed continues, and repeats nothing that is done.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -28,7 +28,7 @@ fn fifty() -> String {
     plan
 }
 
-/// Kills runs at random moments; each time a plan is done, another is begun.
+/// Kills runs at random times; when a plan is completed, another one is started.
 fn killed(round: &mut Round<'_>) {
     let kills = round.of(10, 100);
     let mut done = 0;
@@ -37,7 +37,7 @@ fn killed(round: &mut Round<'_>) {
     }
 }
 
-/// One plan, from its beginning to its end. Gives how often it was killed.
+/// One plan, from start to end. Returns how often it was killed.
 fn one(round: &mut Round<'_>, most: usize) -> usize {
     let world = World::new();
     world.write("project/plan.md", fifty());
@@ -59,7 +59,7 @@ fn one(round: &mut Round<'_>, most: usize) -> usize {
         if is_over {
             break;
         }
-        // What is in progress now was in flight at the kill.
+        // The items in progress were in flight at the kill.
         let plan = world.run(&["list", "--plan", "plan.md", "--json"]);
         let plan = if plan.code == 0 { plan.json() } else { serde_json::Value::Null };
         for item in plan["items"].as_array().into_iter().flatten() {

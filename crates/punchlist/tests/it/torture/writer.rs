@@ -1,7 +1,7 @@
-//! Processes that write until they are killed: this test program itself, started once more.
+//! Processes that write until they are killed: this test program, started again.
 //!
-//! A writer prints a line for each change, and only once the store has answered. So whatever its
-//! reader has seen was acknowledged.
+//! A writer prints a line for each change after the store has confirmed it. So every line that its
+//! reader gets was acknowledged.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Lines, Write as _};
@@ -13,7 +13,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pollster::block_on;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, ItemRef, Limits, ListEntry, Mode, NewItem, Number, Op, Patch,
@@ -24,7 +23,7 @@ use punchlist_store::{Durability, Options, Sqlite, Threaded};
 use super::chance::Chance;
 use super::judge::now;
 
-/// What the program is to do instead of testing: words with a space between.
+/// The order for a writer: words separated by spaces.
 const ORDER: &str = "PUNCHLIST_TORTURE_WRITER";
 const DATABASE: &str = "PUNCHLIST_TORTURE_WRITER_DB";
 
@@ -35,7 +34,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Starts one that adds `count` items to a plan with `in_flight` changes under way.
+    /// Starts a writer that adds `count` items to a plan with `in_flight` changes at a time.
     pub(super) fn adds(
         test: &str,
         db: &Path,
@@ -46,7 +45,7 @@ impl Writer {
         Self::start(test, db, &format!("adds {plan} {name} {count} {in_flight}"))
     }
 
-    /// Starts one that changes whatever it can, one thing after the other, without end.
+    /// Starts a writer that makes random changes, one after the other, without end.
     pub(super) fn mixed(test: &str, db: &Path, plan: PlanId, name: &str, seed: u64) -> Self {
         Self::start(test, db, &format!("mixed {plan} {name} {seed}"))
     }
@@ -64,10 +63,10 @@ impl Writer {
         Self { child, lines }
     }
 
-    /// The next acknowledgement; `None` when it has ended.
+    /// The next acknowledgement; `None` at the end.
     pub(super) fn next(&mut self) -> Option<String> {
         loop {
-            // A line that was cut off by a kill is none.
+            // A line that was cut off by a kill does not count.
             let line = self.lines.next()?.ok()?;
             if let Some(rest) = line.strip_prefix("has ")
                 && let Some(whole) = rest.strip_suffix('.')
@@ -77,14 +76,14 @@ impl Writer {
         }
     }
 
-    /// Kills it, and gives what it had said by then, and whether it was not at its end before.
+    /// Kills the writer. Returns the lines so far, and whether it was still running.
     pub(super) fn kill(mut self) -> (Vec<String>, bool) {
         self.child.kill().unwrap();
         let was_killed = self.child.wait().unwrap().signal() == Some(9);
         (std::iter::from_fn(|| self.next()).collect(), was_killed)
     }
 
-    /// Lets it come to its end by itself.
+    /// Waits for the writer's end.
     pub(super) fn finish(mut self) -> Vec<String> {
         let said = std::iter::from_fn(|| self.next()).collect();
         assert!(self.child.wait().unwrap().success(), "a writer failed by itself");
@@ -92,7 +91,7 @@ impl Writer {
     }
 }
 
-/// Passes the time until a moment that chance has chosen.
+/// Waits for a random time.
 pub(super) fn linger(time: Duration) {
     let began = Instant::now();
     while began.elapsed() < time {
@@ -100,7 +99,7 @@ pub(super) fn linger(time: Duration) {
     }
 }
 
-/// Does what a writer is to do, if this process is one.
+/// Does a writer's work, if this process is one.
 pub(super) fn is_writer() -> bool {
     let Ok(order) = std::env::var(ORDER) else { return false };
     let path = std::env::var_os(DATABASE).unwrap().into();
@@ -122,11 +121,11 @@ pub(super) fn is_writer() -> bool {
 }
 
 fn say(what: &str) {
-    // In one piece, because several threads say something.
+    // In one write, because several threads print.
     std::io::stdout().write_all(format!("has {what}.\n").as_bytes()).unwrap();
 }
 
-/// Who writes. The ids follow from a text that is never used twice.
+/// The context of a writer. Its ids are derived from a text that is used only once.
 pub(super) fn ctx(name: &str, once: &str) -> Ctx {
     let mut hasher = DefaultHasher::new();
     (name, once).hash(&mut hasher);
@@ -175,7 +174,7 @@ fn mixed(options: &Options, plan: PlanId, name: &str, seed: u64) {
     let store = Sqlite::open(options).unwrap();
     let mut chance = Chance::new(seed);
     for n in 0_u64.. {
-        let whole = now(store.read(plan, Needs::whole())).unwrap();
+        let whole = now(store.whole(plan)).unwrap();
         let ctx = ctx(name, &n.to_string());
         let (before, answer) = match chance.below(10) {
             0 => (whole.revision, now(store.undo(plan, ctx, None))),
@@ -198,7 +197,7 @@ fn acknowledge(before: u64, answer: Result<Applied, Error>) {
     }
 }
 
-/// Something to do with the plan; it may well be refused.
+/// A random operation; it may be refused.
 fn step(plan: &Plan, chance: &mut Chance) -> Op {
     let number = Number(u32::try_from(1 + chance.below(plan.items.len() as u64)).unwrap());
     let item = ItemRef::Number(number);
@@ -225,7 +224,7 @@ fn step(plan: &Plan, chance: &mut Chance) -> Op {
     }
 }
 
-/// The list with some entries left out, some reworded, a new one, and in another order. Short, so
+/// The list with some entries removed, some renamed, a new one, and in another order. Short, so
 /// that the plan does not grow without end.
 fn whole_list(plan: &Plan, chance: &mut Chance) -> Vec<ListEntry> {
     let mut entries: Vec<ListEntry> = plan

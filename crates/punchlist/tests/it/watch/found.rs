@@ -1,4 +1,4 @@
-//! What `watch` finds and what it says of it: by the last event, whatever else is broken.
+//! What `watch` finds and reports: sorted by the last event, even if files are broken.
 
 use std::fs;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{CLAUDE, GEMINI, Watcher, fixture, later, todos};
 use crate::world::{World, finish};
 
-/// A minute after all that was recorded, as `later` has it.
+/// A minute after all recordings, as in `later`.
 const NOW: Duration = Duration::from_secs(1_794_766_800);
 
 fn touch(world: &World, path: &str, at: SystemTime) {
@@ -19,13 +19,13 @@ fn touch(world: &World, path: &str, at: SystemTime) {
 fn since_goes_by_the_last_event_and_not_by_when_the_file_was_touched() {
     let world = World::new();
     world.write(GEMINI, fixture("gemini/chats-a-todos.jsonl").concat());
-    // Copied, synchronised or restored just now.
+    // As if copied, synchronised or restored just now.
     touch(&world, GEMINI, UNIX_EPOCH + NOW);
     let shown = later(&world, &["watch", "--once", "--since", "1h"]).ok();
     assert!(shown.contains("1 agent"), "{shown}");
     let shown = later(&world, &["watch", "--once", "--since", "5m"]).ok();
     assert!(shown.contains("no agents yet"), "{shown}");
-    // What a person names is shown however old it is.
+    // A file that a person names is shown however old it is.
     let file = world.path(GEMINI);
     let shown = later(&world, &["watch", "--once", "--since", "5m", file.to_str().unwrap()]).ok();
     assert!(shown.contains("1 agent"), "{shown}");
@@ -42,7 +42,7 @@ fn wide_of(world: &World, files: &[&str]) -> String {
     finish(command, b"").ok()
 }
 
-/// A session that was asked something and has planned nothing.
+/// A session with a prompt and without a list.
 const QUIET: &str = r#"{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"go"},"uuid":"u","timestamp":"2026-11-15T18:19:50.000Z","cwd":"/home/dev/project","sessionId":"8232a5c5","version":"2.1.197"}"#;
 
 #[test]
@@ -67,7 +67,7 @@ fn an_agent_that_is_set_up_is_not_told_to_install() {
 #[test]
 fn a_list_appears_at_once_though_the_database_came_after_the_watcher() {
     let world = World::new();
-    // Its clock stands still: whatever comes by looking again after a while never comes.
+    // Its clock is fixed: an event that depends on a timer would never come.
     let mut watcher = Watcher::start(&world, &["--json", "--only", "todo_list,session.started"]);
     world.write(CLAUDE, QUIET.to_owned() + "\n");
     assert_eq!(watcher.event("session.started")["type"], "session.started");

@@ -1,16 +1,16 @@
-//! `watch` on a terminal: drawn in place, resized, left. The terminal is tmux, where there is one.
+//! `watch` on a terminal: drawn in place, resized, left. The terminal is tmux, where it exists.
 
 use super::{CODEX, append, fixture, three};
 use crate::terminal::Terminal;
 use crate::world::World;
 
-/// What the screen shows below the last line that is not ours.
+/// The screen below the last line that is not ours.
 fn ours(shown: &str) -> String {
     let at = shown.rfind("| twelve\n").map_or(0, |it| it + "| twelve\n".len());
     shown[at..].lines().map(|it| it.trim_end().to_owned() + "\n").collect()
 }
 
-/// Fills a part of the screen, so that there is something to spoil.
+/// Fills a part of the screen, so that wrong drawing would show.
 const BEFORE: &str = "clear; for n in one two three four five six seven eight nine ten eleven twelve; do echo \"| $n\"; done; ";
 
 fn watch() -> String {
@@ -23,12 +23,12 @@ fn a_terminal_is_drawn_in_place_resized_and_left_as_it_was() {
     three(&world);
     let Some(terminal) = Terminal::open(&world, 80) else { return };
     terminal.types(&[&watch(), "Enter"]);
-    // A frame may be shown before its end has come.
+    // A frame may be captured before it is complete.
     let is_drawn = |shown: &str| ours(shown).lines().count() == 7 && shown.contains("q leaves");
     let mut story = format!("== 80\n{}", ours(&terminal.until(is_drawn)));
     for columns in [40, 200, 80] {
         terminal.resize(columns);
-        // The head is drawn first, and ends where the window does.
+        // The header is drawn first, and ends at the edge of the window.
         let is_drawn = |shown: &str| {
             let head = ours(shown);
             let head = head.lines().next().unwrap_or_default().trim_end();
@@ -49,7 +49,7 @@ fn a_terminal_is_drawn_in_place_resized_and_left_as_it_was() {
     terminal.types(&["q"]);
     let left = terminal.until(|shown| shown.contains("left 0") && shown.ends_with('$'));
     story.push_str(&format!("== left\n{}", ours(&left)));
-    // One frame is left, and nothing above it was touched.
+    // One frame is left, and nothing above it has changed.
     assert_eq!(left.matches(" agents ").count(), 1, "{left}");
     assert!(left.contains("| eleven\n| twelve\n"), "{left}");
     insta::assert_snapshot!(story);
@@ -65,7 +65,7 @@ fn ctrl_c_leaves_the_terminal_as_it_was() {
     terminal.types(&["C-c"]);
     let left = terminal.until(|shown| shown.contains("left 130"));
     assert!(!left.contains("q leaves"), "{left}");
-    // What is typed now is seen, and the cursor too.
+    // Keys are echoed again, and the cursor is visible.
     terminal.types(&["echo seen-again", "Enter"]);
     terminal.until(|shown| shown.matches("seen-again").count() == 2);
     let cursor = terminal.run(&["display-message", "-p", "#{cursor_flag}"]).stdout;

@@ -1,4 +1,4 @@
-//! Sub-agents of Claude Code, whose transcripts are files of their own: what is told and kept of them.
+//! Sub-agents of Claude Code, whose transcripts are separate files: what is reported and recorded.
 
 use super::{Watcher, append, event, fixture, kept, todos};
 use crate::world::{Ran, World, finish};
@@ -6,7 +6,7 @@ use crate::world::{Ran, World, finish};
 const TASKS: &str = "home/.claude/projects/-home-dev-project/35b2a8f5-dff5-436c-9502-b2d7c5d318e0";
 const TODOS: &str = "home/.claude/projects/-home-dev-project/af118c93-4bb2-49bd-9113-798751a3aa1d";
 
-/// A call soon after all that was recorded.
+/// A call soon after all recordings.
 fn soon(world: &World, arguments: &[&str]) -> Ran {
     let mut command = world.command("project");
     command.args(arguments).env("PUNCHLIST_NOW", "2026-11-16T18:37:30Z");
@@ -33,7 +33,7 @@ fn programs_are_told_the_sessions_whole_list_whoever_changed_it() {
         (format!("{TASKS}.jsonl"), format!("{TASKS}/subagents/agent-a56b513575fc761d8.jsonl"));
     world.write(&path, main[..11].concat());
     let mut watcher = Watcher::start(&world, &["--json", "--only", "todo_list"]);
-    // What was there when it began is told as it stands, or as it came to be.
+    // What existed at the start is reported in its present state, or as it developed.
     while todos(&watcher.event("todo_list")) != "[>] Delegate research" {}
     world.write(&sub_path, sub.concat());
     for expected in ["[ ]", "[>]", "[x]"] {
@@ -45,7 +45,7 @@ fn programs_are_told_the_sessions_whole_list_whoever_changed_it() {
     let list = watcher.event("todo_list");
     assert_eq!(todos(&list), "[x] Delegate research, [x] Sub: list files");
     drop(watcher);
-    // Whoever comes afterwards is told the same.
+    // A later watcher reports the same.
     let out = soon(&world, &["watch", "--once", "--json", "--only", "todo_list"]).ok();
     let told: Vec<String> = out.lines().map(|it| todos(&event(it))).collect();
     assert_eq!(told, ["[x] Delegate research, [x] Sub: list files"]);

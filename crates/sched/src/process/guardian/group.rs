@@ -1,4 +1,4 @@
-//! Who belongs to a ward where the system does not bring orphans to us: its group, and nobody else.
+//! The members of a ward on systems where orphans do not come to us: its process group.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use rustix::process::{Signal, kill_process_group, test_kill_process_group};
 
 use super::ward::Ward;
 
-/// The rest of a group. Nobody can say how many they are.
+/// The rest of a group. Their number is unknown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Member;
 
-/// Finds out who belongs to whom.
+/// Finds the members of wards.
 #[derive(Debug)]
 pub(super) struct Family;
 
 impl Family {
-    /// How soon a group is looked at again: nobody tells when its last one has ended.
+    /// How often a group is checked: nobody reports the end of its last member.
     pub(super) const LOOK_AGAIN: Option<Duration> = Some(Duration::from_millis(10));
 
     pub(super) fn new(_variable: &'static str) -> Self {
         Self
     }
 
-    /// Whether anybody is left of a ward whose leader has ended.
+    /// Whether a ward whose leader has ended has members left.
     pub(super) fn members(
         &self,
         _id: u64,
@@ -42,7 +42,7 @@ impl Family {
     pub(super) fn signal(&self, ward: &Ward, _members: &[Member], signal: Signal) {
         let _ = kill_process_group(ward.leader, signal);
         if signal != Signal::KILL {
-            // One that is stopped takes a signal only when it goes on.
+            // A stopped process handles a signal only when it continues.
             let _ = kill_process_group(ward.leader, Signal::CONT);
         }
     }

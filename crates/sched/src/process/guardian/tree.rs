@@ -1,9 +1,9 @@
-//! Who belongs to a ward, on Linux: all that came of it, wherever they went.
+//! The members of a ward on Linux: all descendants, wherever they are.
 //!
-//! A process whose parent has ended becomes a child of the guardian. So everybody who came of any ward
-//! is a descendant of ours, and only whose they are must be found out: by who leads them, by their group
-//! or session, by the mark in their environment. Whoever hides all of that belongs to the last ward that
-//! is left, so nobody outlives all of them.
+//! A process whose parent has ended becomes a child of the guardian, so all descendants of wards
+//! are descendants of the guardian. The ward of each is found by its parent, its group or session,
+//! or the mark in its environment. A process that hides all of these belongs to the last remaining
+//! ward, so none survives all wards.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,19 +18,19 @@ use rustix::process::{
 use super::mark;
 use super::ward::Ward;
 
-/// What is known of a process.
+/// A process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Member {
     pid: i32,
     parent: i32,
     group: i32,
     session: i32,
-    /// When it began: with its number, who it is.
+    /// Its start time, which identifies it together with its pid.
     began: u64,
     is_stopped: bool,
 }
 
-/// Finds out who belongs to whom.
+/// Finds the members of wards.
 #[derive(Debug)]
 pub(super) struct Family {
     us: i32,
@@ -38,14 +38,14 @@ pub(super) struct Family {
 }
 
 impl Family {
-    /// Orphans are children of ours, so their end is told and nobody need look again.
+    /// Orphans are children of the guardian, so their end is reported and nobody has to look again.
     pub(super) const LOOK_AGAIN: Option<Duration> = None;
 
     pub(super) fn new(variable: &'static str) -> Self {
         Self { us: getpid().as_raw_pid(), variable }
     }
 
-    /// Who is left of a ward, its leader excepted. `leaders` are those who have not ended.
+    /// The members of a ward except its leader. `leaders` are the leaders that have not ended.
     pub(super) fn members(
         &self,
         id: u64,
@@ -55,7 +55,7 @@ impl Family {
     ) -> Vec<Member> {
         let has_orphans = || {
             let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.us));
-            // A kernel that does not tell makes us look at everybody.
+            // If the kernel does not list the children, look at all processes.
             children.map_or(true, |it| {
                 let mut pids = it.split_ascii_whitespace().filter_map(|pid| pid.parse().ok());
                 pids.any(|pid: i32| !leaders.contains_key(&pid))
@@ -100,7 +100,8 @@ impl Family {
                 .map(|it| it.pid)
                 .collect();
             ours.extend(begot);
-            // Orphans that share a group or session with one of ours are ours, mark or no mark.
+            // An orphan in the same group or session as a member is a member too, with or without
+            // the mark.
             let known: Vec<&Member> = ours.iter().filter_map(|pid| all.get(pid)).collect();
             let groups: BTreeSet<i32> = known.iter().map(|it| it.group).collect();
             let sessions: BTreeSet<i32> = known.iter().map(|it| it.session).collect();
@@ -117,7 +118,7 @@ impl Family {
         ours.iter().filter_map(|pid| all.get(pid)).copied().collect()
     }
 
-    /// Sends a signal to a ward: to its leader's group at once, then to everybody who left it.
+    /// Sends a signal to a ward: to the leader's group first, then to every member that left it.
     pub(super) fn signal(&self, ward: &Ward, members: &[Member], signal: Signal) {
         let group = ward.leader;
         let is_there = ward.has_leader() || members.iter().any(|it| it.group == group.as_raw_pid());
@@ -128,7 +129,7 @@ impl Family {
             if member.group != group.as_raw_pid() {
                 send(member, signal);
             }
-            // One that is stopped takes a signal only when it goes on.
+            // A stopped process handles a signal only when it continues.
             if member.is_stopped && signal != Signal::KILL {
                 send(member, Signal::CONT);
             }
@@ -148,12 +149,13 @@ impl Family {
     }
 }
 
-/// Sends a signal to that process and to no other that has its number by now.
+/// Sends a signal to that process, and to no other that has got its pid since.
 fn send(member: &Member, signal: Signal) {
     let Some(pid) = Pid::from_raw(member.pid) else { return };
     match pidfd_open(pid, PidfdFlags::empty()) {
         Ok(descriptor) => {
-            // What is held open cannot change any more, so now is the time to look who it is.
+            // While the pidfd is open, the pid is not reused, so now the start time can be
+            // compared.
             if look_at(member.pid).is_some_and(|it| it.began == member.began) {
                 let _ = pidfd_send_signal(descriptor, signal);
             }
@@ -165,19 +167,19 @@ fn send(member: &Member, signal: Signal) {
     }
 }
 
-/// Every process of the system that lives.
+/// Every living process of the system.
 fn everybody() -> BTreeMap<i32, Member> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|it| it.file_name().to_str()?.parse().ok());
     pids.filter_map(|pid| Some((pid, look_at(pid)?))).collect()
 }
 
-/// A process, if it lives.
+/// A process, if it is alive.
 fn look_at(pid: i32) -> Option<Member> {
     parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Reads `/proc/…/stat`: `7 (a name) S 1 7 7 …`. A name may contain anything.
+/// Parses `/proc/…/stat`: `7 (a name) S 1 7 7 …`. A name may contain anything.
 fn parse(pid: i32, stat: &[u8]) -> Option<Member> {
     let end = stat.iter().rposition(|it| *it == b')')?;
     let rest = std::str::from_utf8(stat.get(end + 1..)?).ok()?;
@@ -218,7 +220,7 @@ mod tests {
         (pid, Member { pid, parent, group, session, began: 1, is_stopped: false })
     }
 
-    /// The guardian is 10 and guards 20 (ward 1) and 30 (ward 2).
+    /// Checks the members of a ward. The guardian is 10; 20 leads ward 1, and 30 leads ward 2.
     #[track_caller]
     fn check(ward: &Ward, is_last: bool, others: &[(i32, Member)], expected: &[i32]) {
         let family = Family { us: 10, variable: "PUNCHLIST_NOBODY_HAS_THIS" };
@@ -253,7 +255,7 @@ mod tests {
 
     #[test]
     fn an_orphan_belongs_to_its_group_and_takes_its_relatives_along() {
-        // 23 left the group, 24 came of it, 25 shares its session and was orphaned too.
+        // 23 left the group, 24 is its child, 25 shares its session and is an orphan too.
         let others = [
             member(21, 10, 20, 10),
             member(23, 21, 23, 23),

@@ -1,31 +1,30 @@
-//! One process that is guarded, and how it ends: by itself, then what it left behind; or asked to, then
-//! made to.
+//! A ward: one process with its descendants, and the phases of its end.
 //!
-//! Pure: it is told the time and who is left, and says what is to be done.
+//! Pure: it gets the time and the number of living members, and returns what to do.
 
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
-/// How long those that were killed may take to vanish. What hangs in the system longer is given up.
+/// How long killed processes may take to vanish. Those that hang in the kernel longer are given up.
 const UNDEAD: Duration = Duration::from_secs(5);
-/// How often those are looked for that may have been born while others were killed.
+/// How often to look for processes that were started while others were killed.
 const AGAIN: Duration = Duration::from_millis(10);
 
-/// How a leader ended: with a code, or by a signal.
+/// How a leader ended: with an exit code or by a signal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Status {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
 }
 
-/// A process that was started, with all that came of it.
+/// A process that was started, with its descendants.
 #[derive(Debug)]
 pub(super) struct Ward {
-    /// Who leads its group.
+    /// The leader of its process group.
     pub(super) leader: Pid,
-    /// How the leader ended, once it has.
+    /// How the leader ended, if it has.
     status: Option<Status>,
     phase: Phase,
     left_behind: u32,
@@ -33,26 +32,26 @@ pub(super) struct Ward {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// Nobody wants it to end.
+    /// The ward runs.
     Running,
-    /// The leader has ended; what it left may still do so by itself.
+    /// The leader has ended; its descendants may end by themselves until then.
     Lingering(Instant),
-    /// It shall end by then, and is to be told.
+    /// SIGTERM must be sent; it must have ended by then.
     ToEnd(Instant),
-    /// It was told.
+    /// SIGTERM was sent; it must have ended by then.
     Ending(Instant),
-    /// It was killed; until then it is waited for.
+    /// It was killed; it is given up then.
     Killed(Instant),
 }
 
-/// What is to be done.
+/// What the guardian must do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
-    /// Nothing before that time, unless somebody ends.
+    /// Nothing before that time, unless a process ends.
     Wait(Instant),
-    /// Send this to all who are left, and look again at that time.
+    /// Send this signal to all members, and look again at that time.
     Signal(Signal, Instant),
-    /// Nobody is left, or nobody who can be ended.
+    /// No member is left, or none that can be ended.
     Over { status: Option<Status>, left_behind: u32, undead: u32 },
 }
 
@@ -61,11 +60,11 @@ impl Ward {
         Self { leader, status: None, phase: Phase::Running, left_behind: 0 }
     }
 
-    /// Somebody wants it to have ended by then, or else be killed.
+    /// Asks the ward to end by then; otherwise it is killed.
     pub(super) fn stop(&mut self, until: Instant) {
         match &mut self.phase {
             Phase::Running | Phase::Lingering(_) => self.phase = Phase::ToEnd(until),
-            // It has been told already; but its time may have become shorter.
+            // SIGTERM is due or was sent, but the deadline may be earlier now.
             Phase::ToEnd(by) | Phase::Ending(by) => *by = until.min(*by),
             Phase::Killed(_) => {}
         }
@@ -75,17 +74,17 @@ impl Ward {
         self.status = Some(status);
     }
 
-    /// Whether the leader has been seen to end: then its number may belong to somebody else.
+    /// Whether the leader is alive. After its end, its pid may belong to another process.
     pub(super) fn has_leader(&self) -> bool {
         self.status.is_none()
     }
 
-    /// Whether there is anything to be done for it.
+    /// Whether the ward needs attention.
     pub(super) fn is_ending(&self) -> bool {
         self.status.is_some() || self.phase != Phase::Running
     }
 
-    /// What is to be done, if so many are left besides the leader.
+    /// What to do if this many members are left besides the leader.
     pub(super) fn next(
         &mut self,
         now: Instant,
@@ -119,7 +118,7 @@ impl Ward {
                 self.phase = Phase::Killed(now + UNDEAD);
                 Next::Signal(Signal::KILL, now + AGAIN)
             }
-            // Some may have been born meanwhile.
+            // New processes may have been started meanwhile.
             Phase::Killed(_) => Next::Signal(Signal::KILL, now + AGAIN),
         }
     }
@@ -133,7 +132,7 @@ mod tests {
     const GRACE: Duration = Duration::from_secs(2);
     const WELL: Status = Status { code: Some(0), signal: None };
 
-    /// A ward, and what is said of it at some milliseconds with so many left.
+    /// A ward, and what it returns at given milliseconds with given numbers of members.
     struct Story {
         ward: Ward,
         began: Instant,

@@ -1,4 +1,4 @@
-//! What a run keeps, counted.
+//! Tests: what a run keeps in memory.
 
 use serde_json::json;
 
@@ -7,11 +7,12 @@ use crate::run::{Batch, NoLedger};
 use crate::tool::tool_fn;
 
 impl Driver<NoLedger> {
-    /// How much is kept, of whatever kind.
+    /// The number of stored entries of all kinds.
     fn kept(&self) -> usize {
         let under_way = self.running.len() + self.under_way.len() + self.timers.len();
         let asked = self.stamps.len() + self.again.len() + self.approved.len();
-        let written = self.page.len() + self.todo.len() + self.replies.len();
+        let written = self.page.len() + self.todo.len() + self.to_validate.len();
+        let written = written + self.replies.len();
         self.machine.kept() + self.batches.len() + under_way + asked + written
     }
 }

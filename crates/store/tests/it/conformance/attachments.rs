@@ -1,6 +1,5 @@
 //! Conversations and the plans that they are attached to.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, Change, Error};
 use punchlist_model::{Ctx, Number, Op, Revision};
 
@@ -26,20 +25,17 @@ pub(crate) fn the_plan_of_a_conversation_is_read_at_once(world: &World) {
     wait(desk.store.create(new_plan(2))).unwrap();
     desk.must(vec![add("a"), add("b")]);
     assert_eq!(wait(desk.store.attached(key("c", ""))).unwrap(), None);
-    assert_eq!(wait(desk.store.read_attached(key("c", ""), Needs::whole())).unwrap(), None);
+    assert_eq!(wait(desk.store.whole_attached(key("c", ""))).unwrap(), None);
     for (plan, title) in [(plan_id(2), "Plan 2"), (desk.plan, "Plan 1")] {
         wait(desk.store.attach(key("c", ""), plan, at(5))).unwrap();
         assert_eq!(wait(world.handle().attached(key("c", ""))).unwrap(), Some(plan));
-        for needs in [Needs::whole(), Needs::header(), Needs::of(&[Op::Next])] {
-            let read = wait(desk.store.read(plan, needs.clone())).unwrap();
-            assert_eq!(read.title, title);
-            let attached = wait(desk.store.read_attached(key("c", ""), needs)).unwrap();
-            assert_eq!(attached, Some(read));
-        }
+        let whole = wait(desk.store.whole(plan)).unwrap();
+        assert_eq!(whole.title, title);
+        assert_eq!(wait(desk.store.whole_attached(key("c", ""))).unwrap(), Some(whole));
     }
     for other in [key("d", ""), key("c", "t")] {
         assert_eq!(wait(desk.store.attached(other.clone())).unwrap(), None);
-        assert_eq!(wait(desk.store.read_attached(other, Needs::whole())).unwrap(), None);
+        assert_eq!(wait(desk.store.whole_attached(other)).unwrap(), None);
     }
 }
 
@@ -83,17 +79,17 @@ pub(crate) fn whoever_had_seen_all_has_seen_its_own_change(world: &World) {
         let change = Change { seen_by: Some(key("c", "")), ..Change::new(vec![op], ctx) };
         wait(desk.store.change(desk.plan, change))
     };
-    // Nobody is attached by a change.
+    // A change alone attaches nobody.
     write(0, add("a")).unwrap();
     assert_eq!(shown(), None);
     wait(desk.store.attach(key("c", ""), desk.plan, at(1))).unwrap();
     write(1, add("b")).unwrap();
     assert_eq!(shown(), Some(Revision(2)));
-    // Somebody else came in between: what that one did is not seen.
+    // Another worker's change came in between and was not shown to this conversation.
     desk.must(vec![add("c")]);
     write(2, add("d")).unwrap();
     assert_eq!(shown(), Some(Revision(2)));
-    // What changes nothing shows nothing, and what is refused neither.
+    // A change without effect and a refused change show nothing.
     let patch = Box::default();
     write(3, Op::Edit { item: Number(1).into(), patch }).unwrap();
     assert_eq!(shown(), Some(Revision(2)));
@@ -111,7 +107,7 @@ pub(crate) fn what_was_seen_in_an_earlier_stay_does_not_count(world: &World) {
     let change = Change { seen_by: Some(key("c", "")), ..Change::new(vec![add("a")], ctx) };
     wait(store.change(desk.plan, change)).unwrap();
     assert_eq!(shown(), Revision(1));
-    // What happens to a plan that it has left does not concern it.
+    // Changes of a plan that it has left do not concern it.
     wait(store.attach(key("c", ""), plan_id(7), at(2))).unwrap();
     assert_eq!(shown(), Revision(0));
     desk.must(vec![add("b")]);
@@ -131,7 +127,7 @@ pub(crate) fn two_conversations_take_turns_and_each_knows_what_it_saw(world: &Wo
     for who in ["c", "d"] {
         wait(desk.store.attach(key(who, ""), desk.plan, at(1))).unwrap();
     }
-    // Which of them writes, what it had seen, and what both have seen then.
+    // Which conversation writes, what it was shown before, and what both were shown afterwards.
     for (who, base, c, d) in [
         ("c", 0, 1, 0),
         ("c", 1, 2, 0),
@@ -147,7 +143,7 @@ pub(crate) fn two_conversations_take_turns_and_each_knows_what_it_saw(world: &Wo
     assert_eq!((shown("c"), shown("d")), (Revision(2), Revision(6)));
 }
 
-/// More calls than a store needs to settle in.
+/// More calls than any warm-up of a store takes.
 const LONG: i64 = 20;
 
 pub(crate) fn who_stays_for_long_knows_what_others_did_meanwhile(world: &World) {
@@ -156,15 +152,15 @@ pub(crate) fn who_stays_for_long_knows_what_others_did_meanwhile(world: &World) 
     wait(other.attach(key("c", ""), desk.plan, at(1))).unwrap();
     let mut revision = 0;
     for n in 0..LONG {
-        // Both write in turn, and each sees the other's.
+        // Both write alternately, and each sees the other's changes.
         desk.must(vec![add("mine")]);
         let title = format!("theirs {n}");
         let change = Change::new(vec![add(&title)], ctx("bob", n));
         wait(other.change(desk.plan, change)).unwrap();
         revision += 2;
-        let plan = wait(desk.store.read(desk.plan, Needs::whole())).unwrap();
-        assert_eq!(plan, wait(world.handle().read(desk.plan, Needs::whole())).unwrap());
-        assert_eq!(plan, wait(desk.store.read(desk.plan, Needs::whole())).unwrap());
+        let plan = wait(desk.store.whole(desk.plan)).unwrap();
+        assert_eq!(plan, wait(world.handle().whole(desk.plan)).unwrap());
+        assert_eq!(plan, wait(desk.store.whole(desk.plan)).unwrap());
         assert_eq!(plan.revision, Revision(revision));
         assert!(plan.items.values().any(|item| item.title == title));
         let plan = if n % 2 == 0 { plan_id(7) } else { desk.plan };

@@ -1,4 +1,4 @@
-//! Runs and calls: what is recorded, in which order, and together with what.
+//! Runs and calls: what is recorded, in which order, and together with which change.
 
 use punchlist_model::call::{CallRecord, CallState, RunFilter, RunRecord, Said};
 use punchlist_model::store::{Change, Cursor, Error, Scope};
@@ -54,7 +54,7 @@ pub(crate) fn what_is_unknown_is_said_to_be_unknown(world: &World) {
     assert!(is_unknown(wait(store.record(run_id(9), vec![], vec![], None)).unwrap_err()));
     wait(store.begin_run(run(1, None))).unwrap();
     let twice = wait(store.begin_run(run(1, None))).unwrap_err();
-    assert!(twice.to_string().contains("has begun already"), "{twice}");
+    assert!(twice.to_string().contains("has already begun"), "{twice}");
     let nobodys = wait(store.record(run_id(1), vec![], vec![asked(1, 4)], None)).unwrap_err();
     assert!(matches!(nobodys, Error::NoCall { call: 4, .. }), "{nobodys}");
 }
@@ -87,7 +87,7 @@ pub(crate) fn transitions_are_kept_in_order_and_the_newest_counts(world: &World)
     record(vec![call(1, Validating, 1), call(2, Validating, 1)]);
     record(vec![call(1, Scheduled, 2), call(1, Executing, 2), call(2, Scheduled, 2)]);
     record(vec![call(2, AwaitingApproval, 3)]);
-    // A person changed what is asked for.
+    // A person modified the request.
     let request = json!({"command": "ls"});
     let modified =
         |state, second| CallRecord { request: request.clone(), ..call(2, state, second) };
@@ -139,7 +139,7 @@ pub(crate) fn a_plan_and_its_calls_change_together(world: &World) {
     assert_eq!(desk.list(), "1:a in progress, 2:b pending");
     assert_eq!(next(&mut news).1.revision, Revision(2), "followers are told as always");
     assert_eq!(states(&wait(world.handle().calls(run_id(1))).unwrap()), "1 executing");
-    // Nothing follows from the change, but the call goes on.
+    // The change has no effect, but the call is recorded.
     let change = Change::new(vec![], desk.ctx());
     let records = vec![call(1, CallState::Success, 3)];
     let applied =
@@ -164,7 +164,7 @@ pub(crate) fn a_refused_change_records_nothing(world: &World) {
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
     let late = Change { expect: Some(Revision(0)), ..Change::new(vec![done(1)], desk.ctx()) };
     assert!(matches!(record(late, waits()), Err(Error::Revision { .. })));
-    // And the other way round: calls that cannot be recorded leave the plan as it was.
+    // And the other way round: if a call cannot be recorded, the plan stays unchanged.
     let illegal = vec![call(1, CallState::Success, 2), call(1, CallState::Executing, 2)];
     let refused = record(Change::new(vec![done(1)], desk.ctx()), illegal);
     assert!(matches!(refused, Err(Error::CallMoved { .. })), "{refused:?}");
@@ -172,7 +172,7 @@ pub(crate) fn a_refused_change_records_nothing(world: &World) {
     assert_eq!(desk.journal().len(), 1);
     assert_eq!(wait(desk.store.calls(run_id(1))).unwrap(), []);
     assert_eq!(wait(desk.store.questions(Default::default())).unwrap(), []);
-    // What is remembered of the plan is right after all that.
+    // The store's view of the plan is still correct.
     desk.must(vec![done(1)]);
     assert_eq!(desk.whole().revision, Revision(2));
 }
@@ -207,8 +207,8 @@ pub(crate) fn after_a_crash_what_was_executing_is_cancelled(world: &World) {
     wait(store.record(run_id(1), calls, vec![asked(1, 3)], None)).unwrap();
     drop(store);
     let store = world.handle();
-    let said = Said::from([(7, json!({"text": "half of it"})), (5, json!({"text": "late"}))]);
-    let found = wait(store.interrupt(run_id(1), at(9), said)).unwrap();
+    let outputs = Said::from([(7, json!({"text": "half of it"})), (5, json!({"text": "late"}))]);
+    let found = wait(store.interrupt(run_id(1), at(9), outputs)).unwrap();
     assert_eq!(states(&found), "4 cancelled, 7 cancelled");
     assert_eq!(found[0].detail, Some(json!("interrupted")));
     let kept = json!({"cancelled": {"reason": "interrupted", "output": {"text": "half of it"}}});
@@ -228,7 +228,7 @@ pub(crate) fn after_a_crash_what_was_executing_is_cancelled(world: &World) {
         [],
         "once is enough"
     );
-    // Whoever was believed dead and is not, cannot go on.
+    // A process that was wrongly believed dead cannot go on.
     let late = wait(store.record(run_id(1), vec![call(4, Success, 11)], vec![], None));
     assert!(matches!(late, Err(Error::CallMoved { call: 4, .. })), "{late:?}");
 }

@@ -109,7 +109,7 @@ pub(crate) fn an_unknown_plan_is_said_to_be_unknown(world: &World) {
     let store = world.handle();
     let id = plan_id(9);
     let unknown = |error: Error| assert!(matches!(error, Error::NoPlan(it) if it == id));
-    unknown(wait(store.read(id, Needs::whole())).unwrap_err());
+    unknown(wait(store.whole(id)).unwrap_err());
     unknown(wait(store.change(id, Change::new(vec![add("a")], ctx("ann", 1)))).unwrap_err());
     unknown(wait(store.undo(id, ctx("ann", 1), None)).unwrap_err());
     unknown(wait(store.forget(id, None, ctx("ann", 1))).unwrap_err());

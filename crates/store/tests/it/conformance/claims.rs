@@ -1,7 +1,7 @@
-//! Leases and fencing, between two handles.
+//! Leases and attempts, between two handles.
 
 use punchlist_model::store::{Change, Error};
-use punchlist_model::{Attempt, Broken, Ctx, Number, Op};
+use punchlist_model::{Attempt, Broken, Ctx, ItemRef, NewItem, Number, Op, Place};
 
 use super::World;
 use crate::support::{Desk, add, at, done, plan_id, start, wait};
@@ -62,4 +62,21 @@ pub(crate) fn two_workers_that_ask_for_the_next_get_different_items(world: &Worl
     assert_eq!(ann.must(vec![Op::Next]).decision.picked, Some(Number(1)));
     assert_eq!(bob.must(vec![Op::Next]).decision.picked, Some(Number(2)));
     assert_eq!(ann.must(vec![Op::Next]).decision.picked, Some(Number(1)));
+}
+
+pub(crate) fn next_never_takes_a_blocked_item_under_one_in_progress(world: &World) {
+    let (ann, bob) = two(world);
+    ann.must(vec![start(1)]);
+    // Both stand first on the list: one depends on item 2, the other has an open sub-item.
+    let under = |parent, depends_on, place| {
+        let parent = Some(ItemRef::Number(Number(parent)));
+        let new = NewItem { parent, depends_on, place, ..NewItem::titled("under") };
+        Op::Add(Box::new(new))
+    };
+    let waits = Op::Wait { item: Number(5).into(), on: "rain".to_owned() };
+    ann.must(vec![under(1, vec![Number(2).into()], Place::Front)]);
+    ann.must(vec![under(1, vec![], Place::Front)]);
+    ann.must(vec![under(4, vec![], Place::Front)]);
+    ann.must(vec![waits]);
+    assert_eq!(bob.must(vec![Op::Next]).decision.picked, Some(Number(2)));
 }

@@ -41,10 +41,19 @@ pub(crate) fn after_a_cursor_the_rest_comes(world: &World) {
     let (cursor, first) = next(&mut stream);
     assert_eq!(first.revision, Revision(1));
     drop(stream);
-    // Another handle of the same store understands it.
+    // Another handle of the same store understands the cursor.
     let other = world.handle();
     let mut rest = follow(&*other, cursor, Scope::All);
     assert_eq!(take(&mut rest, 2), desk.journal()[1..]);
+}
+
+pub(crate) fn following_outlives_the_handle_that_began_it(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    let handle = world.handle();
+    let mut stream = follow(&*handle, Cursor::Now, Scope::All);
+    drop(handle);
+    desk.must(vec![add("a")]);
+    assert_eq!(next(&mut stream).1, desk.journal()[0]);
 }
 
 pub(crate) fn entries_of_another_handle_wake_a_waiting_follower(world: &World) {
@@ -54,8 +63,8 @@ pub(crate) fn entries_of_another_handle_wake_a_waiting_follower(world: &World) {
     let mut stream = follow(&*follower, Cursor::Start, Scope::All);
     next(&mut stream);
     thread::scope(|scope| {
-        // Each change waits for the one before it to be seen, so every one finds a follower that
-        // is asleep or about to be: a wake-up that gets lost would end the test.
+        // Each change waits until the previous one was seen, so every change finds a follower that
+        // is asleep or about to be: a lost wake-up would end the test.
         let (seen, was_seen) = std::sync::mpsc::channel::<()>();
         scope.spawn(move || {
             let desk = Desk::at(world.handle(), plan_id(1), "bob");

@@ -1,4 +1,4 @@
-//! Erasing at a person's word.
+//! Erasing texts for a person.
 
 use punchlist_model::call::{
     Answer, Answered, Asked, CallRecord, CallState, NewMessage, QuestionFilter, RunFilter,
@@ -70,8 +70,8 @@ pub(crate) fn a_forgotten_name_is_free_again(world: &World) {
     wait(store.create(named(2))).unwrap();
 }
 
-/// Work on a plan, with texts in every place that has one: the first call is for item 1, the second
-/// for item 2.
+/// Work on a plan, with a text in every place that can have one. The first call is for item 1, the
+/// second for item 2.
 pub(crate) fn work(store: &dyn Store) {
     let what = "secret run".to_owned();
     wait(store.begin_run(RunRecord { what, ..run(1, Some(plan_id(1))) })).unwrap();
@@ -110,7 +110,7 @@ pub(crate) fn work(store: &dyn Store) {
     }
 }
 
-/// All that the store keeps of it, as text.
+/// Everything that the store keeps of it, as text.
 pub(crate) fn kept(store: &dyn Store) -> String {
     let mut text = format!("{:?}", wait(store.runs(RunFilter::default())).unwrap());
     for n in [1, 2] {
@@ -131,14 +131,14 @@ pub(crate) fn what_was_done_and_asked_for_an_item_goes_with_it(world: &World) {
     assert_eq!(before.matches("secret").count(), 14, "{before}");
     wait(desk.store.forget(desk.plan, Some(Number(1).into()), desk.ctx())).unwrap();
     let after = kept(&*world.handle());
-    // The run and the conversation are the plan's, not the item's.
+    // The run and the conversation belong to the plan, not to the item.
     let left = after.replace("secret run", "").replace("secret message", "");
     assert!(!left.contains("secret"), "{left}");
     let plain = |text: &str| text.matches("plain").count();
     assert_eq!(plain(&after), plain(&before), "nothing else is touched");
     let calls = wait(desk.store.calls(run_id(1))).unwrap();
     assert_eq!((calls[0].state, calls[0].tool.as_str()), (CallState::Validating, "shell"));
-    // Work that is still under way brings nothing back.
+    // Work that is still in progress does not bring the texts back.
     let next = CallRecord { request: json!("secret"), ..calls[0].clone() };
     let next = CallRecord { state: CallState::Scheduled, ..next };
     wait(desk.store.record(run_id(1), vec![next], vec![], None)).unwrap();

@@ -1,6 +1,5 @@
-//! Export is reading everything; import is the way back.
+//! Export reads everything; import writes it again.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Error, NewPlan};
 use punchlist_model::{NewItem, Number, Op, Revision};
 
@@ -23,7 +22,7 @@ pub(crate) fn what_is_exported_comes_back_the_same(world: &World) {
     let (plan, journal) = (there.whole(), there.journal());
     let here = world.handle();
     wait(here.import(plan.clone(), journal.clone())).unwrap();
-    assert_eq!(wait(here.read(plan.id, Needs::whole())).unwrap(), plan);
+    assert_eq!(wait(here.whole(plan.id)).unwrap(), plan);
     assert_eq!(wait(here.journal(plan.id, Revision(0), u32::MAX)).unwrap(), journal);
 }
 
@@ -47,7 +46,7 @@ pub(crate) fn work_goes_on_after_an_import(world: &World) {
     wait(store.import(there.whole(), there.journal())).unwrap();
     let desk = Desk::at(store, there.plan, "ann");
     desk.wait_seconds(100);
-    // What was blocked is known to be blocked, and is free once the last of it is done.
+    // A blocked item is still blocked, and becomes ready when its last dependency is completed.
     assert_eq!(desk.must(vec![Op::Next]).decision.picked, Some(Number(2)));
     desk.must(vec![done(2)]);
     assert_eq!(desk.must(vec![Op::Next]).decision.picked, Some(Number(3)));

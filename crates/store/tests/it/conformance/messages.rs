@@ -32,7 +32,7 @@ fn take(store: &dyn Store, take: Take) -> Option<String> {
 
 pub(crate) fn messages_wait_in_the_order_in_which_they_came(world: &World) {
     let store = world.handle();
-    // Neither ids nor times decide.
+    // The order does not depend on ids or times.
     queue(&*store, vec![new(3, "c", false), new(1, "c", true), new(2, "d", false)]);
     let there = world.handle();
     assert_eq!(texts(&*there, "c"), "message 3, message 1");
@@ -73,7 +73,7 @@ pub(crate) fn what_steers_can_be_taken_ahead_of_the_rest(world: &World) {
     assert_eq!(take(&*store, Take::Steering).as_deref(), Some("message 2"));
     assert_eq!(take(&*store, Take::Steering), None);
     assert_eq!(take(&*store, Take::First).as_deref(), Some("message 1"));
-    // What was to steer work that has ended meanwhile is the first of the queue.
+    // A steering message whose work has ended comes first.
     queue(&*store, vec![new(4, "c", true)]);
     assert_eq!(take(&*store, Take::First).as_deref(), Some("message 4"));
     assert_eq!(take(&*store, Take::First).as_deref(), Some("message 3"));
@@ -104,7 +104,7 @@ pub(crate) fn a_message_that_waits_can_be_moved(world: &World) {
     assert_eq!(texts(&*store, "c"), "message 3, message 1, message 2, message 4");
     assert_eq!(shift(1, None), MessageOutcome::Done);
     assert_eq!(texts(&*store, "c"), "message 3, message 2, message 4, message 1");
-    // One of another conversation is nowhere in this queue.
+    // A message of another conversation is not in this queue.
     assert_eq!(shift(2, Some(5)), MessageOutcome::Done);
     assert_eq!(texts(&*store, "c"), "message 3, message 4, message 1, message 2");
     assert_eq!(texts(&*store, "d"), "message 5");

@@ -1,7 +1,7 @@
-//! One list of cases that every store passes.
+//! The conformance suite: a list of cases that every store passes.
 //!
-//! A store joins by adding a line to `worlds!`. Cases see a store only through the trait, by as many
-//! handles as they like; a handle stands for a process.
+//! A store is added with a line in `worlds!`. Cases see a store only through its traits, through as
+//! many handles as they like; a handle stands for a process.
 
 mod attachments;
 mod calls;
@@ -11,6 +11,7 @@ mod follow;
 pub(crate) mod forget;
 mod import;
 mod journal;
+mod maintenance;
 mod messages;
 mod plans;
 mod questions;
@@ -97,7 +98,8 @@ worlds! {
             a_second_worker_is_refused_while_the_lease_lasts
             a_lease_that_ran_out_is_taken_over_and_the_late_write_is_refused
             any_write_of_the_holder_renews_its_lease
-            two_workers_that_ask_for_the_next_get_different_items;
+            two_workers_that_ask_for_the_next_get_different_items
+            next_never_takes_a_blocked_item_under_one_in_progress;
         attachments:
             a_conversation_finds_its_plan_again_from_another_handle
             the_plan_of_a_conversation_is_read_at_once
@@ -126,10 +128,17 @@ worlds! {
             filters_by_project_name_and_either_end_of_the_id
             progress_counts_the_leaves
             the_newest_conversation_is_named;
+        maintenance:
+            a_sound_store_says_so_and_counts_its_plans
+            everything_of_a_moved_project_is_found_at_its_new_place
+            a_taken_name_stops_the_move_and_nothing_is_moved
+            a_project_with_a_plan_of_its_own_keeps_it_as_such
+            a_project_that_nobody_knows_has_nothing_to_move;
         follow:
             from_the_start_everything_comes_in_order
             from_now_on_only_what_is_new_comes
             after_a_cursor_the_rest_comes
+            following_outlives_the_handle_that_began_it
             entries_of_another_handle_wake_a_waiting_follower
             one_plan_alone_can_be_followed
             more_than_a_batch_comes_whole

@@ -1,4 +1,4 @@
-//! Plans at a glance.
+//! Overviews of plans.
 
 use punchlist_model::store::{Change, Filter, NewPlan, Summary};
 use punchlist_model::{End, ItemRef, NewItem, Number, Op, Progress, Revision};
@@ -65,19 +65,19 @@ pub(crate) fn progress_counts_the_leaves(world: &World) {
     assert_eq!(summary().progress, Progress { completed: 2, total: 4, percent: 50 });
     assert_eq!(summary().progress, desk.whole().progress());
     assert_eq!((summary().open, summary().end, summary().revision), (3, End::Open, Revision(3)));
-    // What a worker has on a list of its own does not count, whether or not it is done.
+    // Items on a worker's own list do not count, completed or not.
     let worker = Some(serde_json::Map::from_iter([("worker".to_owned(), "codex".into())]));
     let entry = NewItem { metadata: worker, ..NewItem::titled("d.1") };
     let parent = Some(ItemRef::Number(Number(4)));
     desk.must(vec![Op::Add(Box::new(NewItem { parent, ..entry }))]);
     assert_eq!(summary().progress, Progress { completed: 2, total: 4, percent: 50 });
-    // One under which everything is cancelled counts itself.
+    // An item whose sub-items are all cancelled counts itself.
     desk.must(vec![Op::Cancel { item: Number(6).into(), reason: None }]);
     assert_eq!(summary().progress, Progress { completed: 2, total: 3, percent: 67 });
     desk.must(vec![Op::Reopen { item: Number(5).into(), start: false }]);
     desk.must(vec![Op::Cancel { item: Number(5).into(), reason: None }]);
     assert_eq!(summary().progress, Progress { completed: 1, total: 3, percent: 33 });
-    // Where what is under it is done, it is open itself: that is not all.
+    // All sub-items are completed, but the item itself is open, so progress is below 100%.
     desk.must(vec![Op::Cancel { item: Number(4).into(), reason: None }]);
     desk.must(vec![Op::Reopen { item: Number(5).into(), start: false }, done(5)]);
     assert_eq!(summary().progress, Progress { completed: 2, total: 2, percent: 99 });

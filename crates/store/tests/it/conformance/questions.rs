@@ -12,12 +12,12 @@ use serde_json::json;
 use super::World;
 use crate::support::{asked, at, call, question_id, run, run_id, wait};
 
-/// Those that wait.
+/// Only questions that wait.
 pub(crate) fn waiting() -> QuestionFilter {
     QuestionFilter { waiting: true, ..QuestionFilter::default() }
 }
 
-fn said(answer: Answer, by: &str) -> Answered {
+fn answered(answer: Answer, by: &str) -> Answered {
     Answered { answer, by: Actor::person(by), at: at(20) }
 }
 
@@ -26,7 +26,7 @@ fn ids(questions: &[Question]) -> Vec<u8> {
     all.collect()
 }
 
-/// A run whose first two calls ask.
+/// A run whose first two calls ask a question.
 fn two_that_ask(store: &dyn Store) {
     wait(store.begin_run(run(1, None))).unwrap();
     let waits = |n| call(n, CallState::AwaitingApproval, 1);
@@ -84,32 +84,32 @@ pub(crate) fn questions_are_found_by_project_run_and_either_end_of_the_id(world:
 pub(crate) fn a_question_is_answered_once(world: &World) {
     let store = world.handle();
     two_that_ask(&*store);
-    let first = said(Answer::Refuse(Some("not today".to_owned())), "ann");
+    let first = answered(Answer::Refuse(Some("not today".to_owned())), "ann");
     let outcome = wait(store.answer(question_id(1), first.clone())).unwrap();
     let AnswerOutcome::Taken(question) = outcome else { panic!("{outcome:?}") };
     assert_eq!(question.standing, Standing::Answered(first.clone()));
     let other = world.handle();
-    let outcome = wait(other.answer(question_id(1), said(Answer::Once, "bob"))).unwrap();
+    let outcome = wait(other.answer(question_id(1), answered(Answer::Once, "bob"))).unwrap();
     let AnswerOutcome::Late(question) = outcome else { panic!("{outcome:?}") };
     assert_eq!(question.standing, Standing::Answered(first.clone()), "told who was first");
     assert_eq!(ids(&wait(other.questions(waiting())).unwrap()), [2]);
     let all = wait(other.questions(QuestionFilter::default())).unwrap();
     assert_eq!(all[0].standing, Standing::Answered(first));
-    let unknown = wait(store.answer(question_id(7), said(Answer::Once, "ann")));
+    let unknown = wait(store.answer(question_id(7), answered(Answer::Once, "ann")));
     assert!(matches!(unknown, Err(Error::NoQuestion(id)) if id == question_id(7)));
 }
 
 pub(crate) fn what_is_not_offered_is_no_answer(world: &World) {
     let store = world.handle();
     two_that_ask(&*store);
-    let odd = wait(store.answer(question_id(1), said(Answer::AlwaysServer, "ann"))).unwrap();
+    let odd = wait(store.answer(question_id(1), answered(Answer::AlwaysServer, "ann"))).unwrap();
     assert!(matches!(odd, AnswerOutcome::NotOffered(_)), "{odd:?}");
     assert_eq!(ids(&wait(store.questions(waiting())).unwrap()), [1, 2], "it waits still");
     let modified = Answer::Modify(json!({"command": "ls"}));
-    let taken = wait(store.answer(question_id(1), said(modified, "ann"))).unwrap();
+    let taken = wait(store.answer(question_id(1), answered(modified, "ann"))).unwrap();
     assert!(matches!(taken, AnswerOutcome::Taken(_)), "{taken:?}");
     let prefix = Answer::AlwaysPrefix(vec!["./publish.sh".to_owned()]);
-    let taken = wait(store.answer(question_id(2), said(prefix, "ann"))).unwrap();
+    let taken = wait(store.answer(question_id(2), answered(prefix, "ann"))).unwrap();
     assert!(matches!(taken, AnswerOutcome::Taken(_)), "{taken:?}");
 }
 
@@ -121,7 +121,7 @@ pub(crate) fn of_many_that_answer_at_once_one_wins_and_the_others_know_whom(worl
             .map(|n| {
                 scope.spawn(move || {
                     let answer = if n % 2 == 0 { Answer::Once } else { Answer::Refuse(None) };
-                    let answered = said(answer, &format!("person {n}"));
+                    let answered = answered(answer, &format!("person {n}"));
                     wait(world.handle().answer(question_id(1), answered)).unwrap()
                 })
             })
@@ -129,7 +129,7 @@ pub(crate) fn of_many_that_answer_at_once_one_wins_and_the_others_know_whom(worl
         people.into_iter().map(|it| it.join().unwrap()).collect()
     });
     let mut first = None;
-    let mut said = Vec::new();
+    let mut standings = Vec::new();
     for outcome in outcomes {
         let question = match outcome {
             AnswerOutcome::Taken(question) => {
@@ -139,21 +139,21 @@ pub(crate) fn of_many_that_answer_at_once_one_wins_and_the_others_know_whom(worl
             AnswerOutcome::Late(question) => question,
             AnswerOutcome::NotOffered(_) => panic!("all of that was offered"),
         };
-        said.push(question.standing);
+        standings.push(question.standing);
     }
     let first = first.expect("somebody was first");
-    assert!(said.iter().all(|it| *it == first), "{said:?}");
+    assert!(standings.iter().all(|it| *it == first), "{standings:?}");
 }
 
 pub(crate) fn a_question_whose_call_went_on_waits_no_longer(world: &World) {
     let store = world.handle();
     two_that_ask(&*store);
-    // The one was cancelled, the other allowed by a rule that came meanwhile.
+    // The first call was cancelled; the second was allowed by a rule that came meanwhile.
     record(&*store, vec![call(1, CallState::Cancelled, 2), call(2, CallState::Scheduled, 2)]);
     assert_eq!(wait(store.questions(waiting())).unwrap(), []);
     let all = wait(store.questions(QuestionFilter::default())).unwrap();
     assert!(all.iter().all(|it| it.standing == Standing::Settled), "{all:?}");
-    let late = wait(store.answer(question_id(1), said(Answer::Once, "ann"))).unwrap();
+    let late = wait(store.answer(question_id(1), answered(Answer::Once, "ann"))).unwrap();
     let AnswerOutcome::Late(question) = late else { panic!("{late:?}") };
     assert_eq!(question.standing, Standing::Settled);
 }
@@ -163,7 +163,7 @@ pub(crate) fn what_was_asked_stays_as_it_was_whatever_becomes_of_the_call(world:
     two_that_ask(&*store);
     let before = wait(store.questions(waiting())).unwrap().remove(0).asked;
     let modified = json!({"command": "rm -rf /"});
-    let modify = said(Answer::Modify(modified.clone()), "ann");
+    let modify = answered(Answer::Modify(modified.clone()), "ann");
     wait(store.answer(question_id(1), modify)).unwrap();
     let later = |state| CallRecord { request: modified.clone(), ..call(1, state, 3) };
     record(&*store, vec![later(CallState::Validating), later(CallState::Scheduled)]);
@@ -200,7 +200,7 @@ pub(crate) fn an_answer_of_any_kind_is_kept(world: &World) {
         let question = Asked { offers: offers.clone(), ..asked(n, u32::from(n)) };
         let waits = vec![call(u32::from(n), CallState::AwaitingApproval, 1)];
         wait(store.record(run_id(1), waits, vec![question], None)).unwrap();
-        let answered = said(answer, "ann");
+        let answered = answered(answer, "ann");
         wait(store.answer(question_id(n), answered.clone())).unwrap();
         let all = wait(world.handle().questions(QuestionFilter::default())).unwrap();
         assert_eq!(all.last().unwrap().standing, Standing::Answered(answered));
@@ -212,7 +212,7 @@ pub(crate) fn an_answer_of_another_process_is_news(world: &World) {
     two_that_ask(&*store);
     let mut news = wait(store.news()).unwrap();
     let other = world.handle();
-    wait(other.answer(question_id(1), said(Answer::Once, "ann"))).unwrap();
+    wait(other.answer(question_id(1), answered(Answer::Once, "ann"))).unwrap();
     crate::support::heard(&mut news);
     assert_eq!(ids(&wait(store.questions(waiting())).unwrap()), [2]);
     let mut second = wait(other.news()).unwrap();

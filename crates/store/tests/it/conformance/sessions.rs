@@ -1,4 +1,4 @@
-//! Sessions of agents, and who writes them first.
+//! Sessions of agents, and concurrent writes of them.
 
 use punchlist_model::guard::{Gate, Turn};
 use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SubAgent};
@@ -156,7 +156,7 @@ pub(crate) fn a_change_and_a_session_are_written_together(world: &World) {
         assert_eq!(there, Some(Session { version, ..session }));
         assert_eq!(there, wait(desk.store.session(key("a"))).unwrap());
     }
-    // A change that comes to nothing is none; the session is written all the same.
+    // A change without effect is not written; the session is.
     let session = wait(desk.store.session(key("a"))).unwrap().unwrap();
     let both = desk.store.change_and_keep(desk.plan, Change::new(vec![], desk.ctx()), session);
     let (applied, kept) = wait(both).unwrap();

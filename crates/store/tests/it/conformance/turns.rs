@@ -1,4 +1,4 @@
-//! The repository of a turn's todos.
+//! The repository of a turn's to-dos.
 
 use punchlist_model::Status;
 use punchlist_model::store::{Error, PlanStore};

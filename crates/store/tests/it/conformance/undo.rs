@@ -1,4 +1,4 @@
-//! Taking back.
+//! Undo.
 
 use punchlist_model::store::{Error, Kind};
 use punchlist_model::undo::Conflict;

@@ -1,4 +1,4 @@
-//! Write ids: a write that is repeated happens once.
+//! Write ids: a repeated write happens once.
 
 use punchlist_model::store::{Change, Error, NewPlan};
 use punchlist_model::{IdSource, MadeFor, Op, Revision, WriteId};
@@ -21,7 +21,7 @@ pub(crate) fn a_repeated_write_changes_nothing_and_returns_what_was_recorded(wor
     let first = wait(desk.store.change(desk.plan, writing(&desk, 1, ops()))).unwrap();
     desk.must(vec![start(1)]);
     let (whole, journal) = (desk.whole(), desk.journal());
-    // Whoever asks again may be another process, and another revision is there by now.
+    // The retry may come from another process, when the plan already has another revision.
     let other = Desk::at(world.handle(), desk.plan, "ann");
     let mut repeated = writing(&other, 1, ops());
     repeated.expect = Some(Revision(1));
@@ -72,7 +72,7 @@ pub(crate) fn a_plan_is_found_by_what_it_was_made_for(world: &World) {
         let new = |n| NewPlan { made_for: Some(what.clone()), ..new_plan(n) };
         let made = wait(store.create(new(n))).unwrap();
         assert_eq!(made.made_for.as_ref(), Some(&what));
-        // Two first writes at once make one plan.
+        // Two concurrent first writes create one plan.
         let second = wait(world.handle().create(new(n + 100)));
         assert!(matches!(second, Err(Error::AlreadyMade(id)) if id == plan_id(n)), "{second:?}");
     }

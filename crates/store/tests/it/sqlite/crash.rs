@@ -1,4 +1,4 @@
-//! Processes that end in the middle.
+//! Processes that are killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -25,19 +25,23 @@ fn what_was_acknowledged_before_a_kill_is_there() {
     }
     let (_directory, options) = place();
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
-    let mut known = 0;
+    let mut acknowledged_to = 0;
     for _ in 0..3 {
-        known = kill_a_writer(NAME, &options);
+        acknowledged_to = kill_a_writer(NAME, &options);
         let plan = desk.whole();
-        assert!(plan.revision.0 >= known, "{} of {known} are there", plan.revision);
+        assert!(
+            plan.revision.0 >= acknowledged_to,
+            "{} of {acknowledged_to} are there",
+            plan.revision
+        );
         assert_eq!((plan.placed, plan.open), plan.recount());
         assert_eq!(u64::try_from(desk.journal().len()).unwrap(), plan.revision.0);
     }
-    assert!(known > 60);
+    assert!(acknowledged_to > 60);
 }
 
-/// Runs a test in a process of its own, kills it in the middle, and gives the last number that it
-/// said to have.
+/// Runs a test in another process, kills it while it works, and returns the last number that it
+/// acknowledged.
 fn kill_a_writer(test: &str, options: &Options) -> u64 {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
@@ -47,11 +51,11 @@ fn kill_a_writer(test: &str, options: &Options) -> u64 {
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     let mut acknowledged = lines.filter_map(|line| line.strip_prefix("has ")?.parse().ok());
-    let known = acknowledged.by_ref().nth(20).unwrap();
+    let acknowledged_to = acknowledged.by_ref().nth(20).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
-    // What it managed to say before it died.
-    acknowledged.last().unwrap_or(known)
+    // What it acknowledged before it was killed.
+    acknowledged.last().unwrap_or(acknowledged_to)
 }
 
 fn write_until_killed(path: PathBuf) {
@@ -78,7 +82,7 @@ fn calls_that_were_acknowledged_before_a_kill_are_there_with_their_plan() {
         let (_directory, options) = place();
         let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "worker");
         wait(desk.store.begin_run(run(1, Some(desk.plan)))).unwrap();
-        let known = kill_a_writer(NAME, &options);
+        let acknowledged_to = kill_a_writer(NAME, &options);
         let store = Sqlite::open(&options).unwrap();
         let found = wait(store.interrupt(run_id(1), at(9), Said::new())).unwrap();
         assert!(found.len() <= 1, "round {round}: {found:?}");
@@ -87,7 +91,10 @@ fn calls_that_were_acknowledged_before_a_kill_are_there_with_their_plan() {
         let plan = desk.whole();
         let completed = usize::try_from(plan.progress().completed).unwrap();
         assert_eq!(count(CallState::Success), completed, "together or not at all");
-        assert!(u64::try_from(completed).unwrap() >= known, "{completed} of {known} are there");
+        assert!(
+            u64::try_from(completed).unwrap() >= acknowledged_to,
+            "{completed} of {acknowledged_to} are there"
+        );
         assert_eq!(count(CallState::Cancelled), found.len());
         assert_eq!(usize::try_from(plan.open).unwrap(), found.len(), "the one in flight");
         let questions = wait(store.questions(Default::default())).unwrap();
@@ -95,7 +102,7 @@ fn calls_that_were_acknowledged_before_a_kill_are_there_with_their_plan() {
     }
 }
 
-/// Adds an item and asks, then does it, each time with its call.
+/// Adds an item and asks a question, then completes it, each time together with its call.
 fn work_until_killed(path: PathBuf) {
     let options = Options { path, durability: Durability::Full };
     let desk = Desk::at(Arc::new(Sqlite::open(&options).unwrap()), plan_id(1), "worker");
@@ -134,7 +141,7 @@ fn a_value_that_nobody_of_ours_wrote_is_damage_and_not_a_panic() {
     let (_directory, options) = place();
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
     desk.must(vec![add("a")]);
-    // What an item lost is left out and marked; the rest of it is there.
+    // Unreadable fields of an item are left out and marked; the other fields are there.
     for (spoil, mend) in [
         (
             "PRAGMA ignore_check_constraints = ON; UPDATE item SET status = 'lost'",
@@ -152,7 +159,7 @@ fn a_value_that_nobody_of_ours_wrote_is_damage_and_not_a_panic() {
         outside(&options).execute_batch(mend).unwrap();
         assert!(desk.whole().get(punchlist_model::Number(1)).unwrap().marks.is_empty());
     }
-    // Rules that nobody can read are kept by doing nothing that they may forbid.
+    // With unreadable rules, nothing is done that they might forbid.
     outside(&options).execute_batch("UPDATE plan SET end = 'never', rules = 'x'").unwrap();
     assert_eq!(desk.whole().rules.demand, Some(punchlist_model::Level::Approved));
     outside(&options).execute_batch("UPDATE plan SET end = 'open', rules = NULL").unwrap();
@@ -161,7 +168,7 @@ fn a_value_that_nobody_of_ours_wrote_is_damage_and_not_a_panic() {
         ("UPDATE plan SET revision = -1", "UPDATE plan SET revision = 1"),
     ] {
         outside(&options).execute_batch(spoil).unwrap();
-        let read = wait(desk.store.read(desk.plan, punchlist_model::needs::Needs::whole()));
+        let read = wait(desk.store.whole(desk.plan));
         let error = read.unwrap_err().to_string();
         assert!(error.contains("plans.db"), "{spoil}: {error}");
         outside(&options).execute_batch(mend).unwrap();
@@ -194,7 +201,7 @@ fn a_log_that_is_emptied_while_a_follower_waits_loses_it_nothing() {
     let other = outside(&options);
     for revision in 1..=20 {
         desk.must(vec![add("a")]);
-        // The follower holds no transaction while it waits, so nothing is in the way.
+        // The follower keeps no transaction open while it waits, so the checkpoint is not blocked.
         let busy: i64 =
             other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();
         assert_eq!(next(&mut stream).1.revision.0, revision, "the log was busy: {busy}");

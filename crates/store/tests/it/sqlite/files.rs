@@ -1,4 +1,4 @@
-//! The files: who may read them, which are refused, and what is left in them.
+//! The files: who may read them, which are refused, and what remains in them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use punchlist_model::Number;
+use punchlist_model::store::maintenance::MaintenanceStore;
 use punchlist_model::store::{Error, PlanStore};
 use punchlist_store::{Durability, Options, Sqlite};
 
@@ -96,10 +97,8 @@ fn a_damaged_database_is_said_to_be_damaged() {
     let mut bytes = fs::read(&options.path).unwrap();
     bytes[4096..].fill(0x5a);
     fs::write(&options.path, &bytes).unwrap();
-    // It may be noticed at once, or when the pages are read.
-    let error = Sqlite::open(&options).and_then(|store| {
-        wait(PlanStore::read(&store, plan_id(1), punchlist_model::needs::Needs::whole()))
-    });
+    // The damage may be noticed at once, or when the pages are read.
+    let error = Sqlite::open(&options).and_then(|store| wait(PlanStore::whole(&store, plan_id(1))));
     let Err(Error::Unusable { what, .. }) = error else { panic!("{error:?}") };
     assert!(what.contains("is damaged"), "{what}");
 }
@@ -127,7 +126,7 @@ fn a_store_opened_to_read_sees_what_others_write_and_writes_nothing() {
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
     let reader = Sqlite::open_to_read(&options).unwrap().unwrap();
     desk.must(vec![add("a")]);
-    let plan = wait(PlanStore::read(&reader, plan_id(1), punchlist_model::needs::Needs::whole()));
+    let plan = wait(PlanStore::whole(&reader, plan_id(1)));
     assert_eq!(plan.unwrap(), desk.whole());
     let refused = wait(reader.create(new_plan(2)));
     let Err(Error::ReadOnly(why)) = refused else { panic!("{refused:?}") };
@@ -181,7 +180,7 @@ fn a_bell_that_leads_elsewhere_is_refused_and_what_it_leads_to_is_left_alone() {
     }
 }
 
-/// Whether any file of the store holds the text.
+/// Whether any file of the store contains the text.
 fn is_anywhere(directory: &Path, text: &str) -> bool {
     fs::read_dir(directory).unwrap().any(|entry| {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
@@ -200,7 +199,7 @@ fn check_forgotten(durability: Durability) {
     let (directory, options) = place();
     let options = Options { durability, ..options };
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
-    // Long enough for pages of their own, and rewritten, so that old copies lie about.
+    // Long enough to need their own pages, and rewritten, so that old copies remain in the file.
     let long = |n: u32| {
         let context = format!("hunter2 {n} ").repeat(600);
         let patch = punchlist_model::Patch { context: Some(context), ..Default::default() };
@@ -236,12 +235,12 @@ fn what_was_done_and_said_for_what_is_forgotten_is_in_no_file() {
     assert!(is_anywhere(directory.path(), "plain message"));
 }
 
-/// How many pages of the log a process reads that opens the database first.
+/// How many pages of the WAL the first process reads that opens the database.
 fn pages_to_recover(options: &Options) -> u64 {
     let mut path = options.path.clone().into_os_string();
     path.push("-wal");
     let log = fs::read(path).unwrap();
-    // Frames of the log's current run carry the two salts of its header.
+    // The valid frames of the WAL have the two salts of its header.
     let Some((header, frames)) = log.split_at_checked(32) else { return 0 };
     let current = |frame: &&[u8]| frame[8..16] == header[16..24];
     let page = usize::from(header[10]) * 256 + usize::from(header[11]);
@@ -289,14 +288,14 @@ fn a_server_leaves_no_long_log_behind() {
 fn a_database_says_how_it_is_and_whether_it_can_be_written() {
     let (_directory, options) = place();
     let store = Sqlite::open(&options).unwrap();
-    let health = store.health().unwrap();
+    let health = wait(store.health()).unwrap();
     assert_eq!((health.plans, health.damage), (0, Vec::new()));
     assert!(health.bytes > 0 && health.schema > 0);
-    store.is_writable().unwrap();
+    wait(store.check_writable()).unwrap();
     drop(store);
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
     desk.must(vec![add("a")]);
     let reader = Sqlite::open_to_read(&options).unwrap().unwrap();
-    assert_eq!(reader.health().unwrap().plans, 1);
-    assert!(matches!(reader.is_writable(), Err(Error::ReadOnly(_))));
+    assert_eq!(wait(reader.health()).unwrap().plans, 1);
+    assert!(matches!(wait(reader.check_writable()), Err(Error::ReadOnly(_))));
 }

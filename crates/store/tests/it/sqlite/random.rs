@@ -1,4 +1,4 @@
-//! Random work: SQLite and memory come to the same, step by step.
+//! Random work: SQLite and memory give the same result, step by step.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::support::{ctx, ids, new_plan, plan_id, wait};
 
 const WORKERS: [&str; 3] = ["ann", "bob", "cleo"];
 
-/// One thing that somebody does.
+/// One step of a worker.
 #[derive(Clone, Debug)]
 enum Step {
     Change {
@@ -139,11 +139,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a caller is told: all of it, except how much of the plan came with it.
-fn told(result: Result<Applied, Error>) -> String {
+/// The result of a call as text, without how much of the plan was loaded.
+fn result_text(result: Result<Applied, Error>) -> String {
     match result {
         Ok(applied) => {
-            let header = applied.plan.slice(&Needs::header());
+            let header = &applied.plan;
             let counts = (header.open, header.placed, header.next_number, header.end);
             format!(
                 "{:?} {counts:?} {:#?} {:#?}",
@@ -169,7 +169,7 @@ fn check(steps: &[Step]) {
         let mut both = Vec::new();
         now += if let Step::Change { after, .. } = step { *after } else { 1 };
         if let Step::Change { ops, .. } = step {
-            // The next ready item has a way of its own.
+            // The next ready item is found by a query of its own.
             for needs in [Needs::of(ops), Needs { next: true, ..Needs::default() }] {
                 let slices =
                     stores.map(|store| wait(store.read(plan_id(1), needs.clone())).unwrap());
@@ -177,10 +177,10 @@ fn check(steps: &[Step]) {
             }
         }
         for store in stores {
-            both.push(told(wait(take(store, step, now))));
+            both.push(result_text(wait(take(store, step, now))));
         }
         assert_eq!(both[0], both[1]);
-        let plans = stores.map(|store| wait(store.read(plan_id(1), Needs::whole())).unwrap());
+        let plans = stores.map(|store| wait(store.whole(plan_id(1))).unwrap());
         assert_eq!(plans[0], plans[1]);
         assert_eq!((plans[1].placed, plans[1].open), plans[1].recount());
         let summaries = stores.map(|store| wait(store.plans(Filter::default())).unwrap());
@@ -224,7 +224,7 @@ fn stored_unmet(options: &Options) -> BTreeMap<u32, usize> {
     rows.map(|row| row.map(|(n, unmet)| (n, usize::try_from(unmet).unwrap())).unwrap()).collect()
 }
 
-/// A change that moves an item, and by another of its steps everything around it.
+/// One change moves an item and, by another operation, the items around it.
 #[test]
 fn an_item_that_a_change_moves_back_stands_where_it_stood() {
     let change =

@@ -1,8 +1,8 @@
-//! Media that cannot be written.
+//! Read-only media.
 //!
-//! Permission bits do not bind root, so the directory is mounted read-only in a mount namespace of
-//! its own, where this test runs itself once more. Where namespaces are not to be had, permission
-//! bits do; where neither binds, there is nothing to be seen and the test says no more than that.
+//! Permission bits do not bind root, so the directory is mounted read-only in a separate mount
+//! namespace, in which this test runs itself once more. Without namespaces, permission bits are
+//! used; if those do not bind either, nothing can be tested and the test ends.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,6 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Cursor, Error, PlanStore, Scope};
 use punchlist_store::{Durability, Options, Sqlite};
 
@@ -63,7 +62,7 @@ fn options(directory: &Path, part: &str) -> Options {
     Options { path: directory.join(part).join("plans.db"), durability: Durability::Full }
 }
 
-/// A database without a log, one with a log, one with a log and its index, and none.
+/// A database without a WAL, one with a WAL, one with a WAL and its index, and none.
 fn prepare(directory: &Path) {
     fs::create_dir(directory.join("empty")).unwrap();
     for part in ["plain", "log", "shared"] {
@@ -93,7 +92,7 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-/// Copies that were made and not yet removed.
+/// The number of private copies that still exist.
 fn copies() -> usize {
     let mine = format!("punchlist-{}-", std::process::id());
     names(&std::env::temp_dir()).iter().filter(|name| name.starts_with(&mine)).count()
@@ -107,7 +106,7 @@ fn check(directory: &Path) {
         let to_read = Sqlite::open_to_read(&options).unwrap().unwrap();
         let to_write = Sqlite::open(&options).unwrap();
         for store in [&to_read, &to_write] {
-            let plan = wait(PlanStore::read(store, plan_id(1), Needs::whole())).unwrap();
+            let plan = wait(PlanStore::whole(store, plan_id(1))).unwrap();
             assert_eq!(plan.items.len(), 2, "{part}");
             let mut stream = follow(store, Cursor::Start, Scope::All);
             assert_eq!(next(&mut stream).1.plan, plan_id(1), "{part}");
@@ -126,7 +125,7 @@ fn check(directory: &Path) {
     assert!(Sqlite::open_to_read(&nothing).unwrap().is_none());
     let refused = Sqlite::open(&nothing).err().unwrap();
     assert!(matches!(&refused, Error::ReadOnly(why) if why.contains("plans.db")), "{refused:?}");
-    // A follower's thread takes its copy with it a moment after the stream is dropped.
+    // A follower's thread removes its copy shortly after the stream is dropped.
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     while copies() > 0 {
         assert!(std::time::Instant::now() < deadline, "a private copy was left behind");

@@ -1,4 +1,4 @@
-//! Reads beside the writes of the same process.
+//! Reads in parallel with writes of the same process.
 
 use std::fs::File;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -7,22 +7,21 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore};
 use punchlist_store::{Options, Sqlite, Threaded, Waiting, set_waiting};
 
 use super::place;
 use crate::support::{new_plan, plan_id, wait};
 
-/// Who is told that a write waits.
-static TELL: Mutex<Option<SyncSender<()>>> = Mutex::new(None);
+/// The channel that is notified when a write waits.
+static NOTIFY: Mutex<Option<SyncSender<()>>> = Mutex::new(None);
 
-/// Hears when a write of this process waits for a lock.
-fn hear_of_waiting() -> Receiver<()> {
+/// Notifies when a write of this process waits for a lock.
+fn notify_of_waits() -> Receiver<()> {
     let (tell, told) = sync_channel(1);
-    *TELL.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell);
+    *NOTIFY.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell);
     let tell = |_: &str| {
-        if let Some(tell) = &*TELL.lock().unwrap_or_else(PoisonError::into_inner) {
+        if let Some(tell) = &*NOTIFY.lock().unwrap_or_else(PoisonError::into_inner) {
             tell.try_send(()).unwrap_or_default();
         }
     };
@@ -32,7 +31,7 @@ fn hear_of_waiting() -> Receiver<()> {
     told
 }
 
-/// The writers' lock, as another process would hold it.
+/// Holds the write lock, as another process would.
 fn hold_lock(options: &Options) -> File {
     let mut name = options.path.as_os_str().to_owned();
     name.push("-bell");
@@ -47,7 +46,7 @@ fn plans(store: &dyn PlanStore) -> usize {
 
 #[test]
 fn a_read_answers_while_a_write_waits_for_a_lock_that_is_held_elsewhere() {
-    let told = hear_of_waiting();
+    let waits = notify_of_waits();
     let (_directory, options) = place();
     let store = Threaded::open(&options).unwrap();
     wait(store.create(new_plan(1))).unwrap();
@@ -55,9 +54,9 @@ fn a_read_answers_while_a_write_waits_for_a_lock_that_is_held_elsewhere() {
     let mut write = store.create(new_plan(2));
     let mut poll = || write.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     assert!(poll().is_pending());
-    told.recv().unwrap();
+    waits.recv().unwrap();
     assert_eq!(plans(&store), 1);
-    assert!(wait(store.read(plan_id(1), Needs::whole())).is_ok());
+    assert!(wait(store.whole(plan_id(1))).is_ok());
     assert!(poll().is_pending(), "the write still waits");
     held.unlock().unwrap();
     wait(write).unwrap();
@@ -66,7 +65,7 @@ fn a_read_answers_while_a_write_waits_for_a_lock_that_is_held_elsewhere() {
 
 #[test]
 fn callers_in_several_threads_read_while_one_of_them_waits_to_write() {
-    let told = hear_of_waiting();
+    let waits = notify_of_waits();
     let (_directory, options) = place();
     let store = Sqlite::open(&options).unwrap();
     store.stay();
@@ -74,7 +73,7 @@ fn callers_in_several_threads_read_while_one_of_them_waits_to_write() {
     let held = hold_lock(&options);
     thread::scope(|scope| {
         let write = scope.spawn(|| wait(store.create(new_plan(2))));
-        told.recv().unwrap();
+        waits.recv().unwrap();
         assert_eq!(plans(&store), 1);
         assert!(!store.is_read_only());
         assert!(!write.is_finished(), "the write still waits");

@@ -21,7 +21,7 @@ fn with(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Everything of a database goes elsewhere.
+/// Moves all files of a database to another place.
 fn move_away(path: &Path) {
     for ending in ["", "-wal", "-shm"] {
         let from = with(path, ending);
@@ -45,12 +45,12 @@ fn a_change_is_not_acknowledged_into_a_database_that_was_deleted_or_moved() {
             true => fs::remove_file(&options.path).unwrap(),
             false => move_away(&options.path),
         }
-        let said = words(wait(store.create(new_plan(2))));
-        assert!(said.contains("was moved or deleted; nothing was changed"), "{said}");
-        // The next one goes where everybody else looks.
+        let error = words(wait(store.create(new_plan(2))));
+        assert!(error.contains("was moved or deleted; nothing was changed"), "{error}");
+        // The next write goes to the file at the path.
         wait(store.create(new_plan(3))).unwrap();
         assert_eq!(found(&options), 1);
-        assert!(wait(store.read(plan_id(1), punchlist_model::needs::Needs::whole())).is_err());
+        assert!(wait(store.whole(plan_id(1))).is_err());
     }
 }
 
@@ -62,8 +62,8 @@ fn a_change_goes_to_the_database_that_took_the_place_of_the_old_one() {
     move_away(&options.path);
     let other = Sqlite::open(&options).unwrap();
     wait(other.create(new_plan(2))).unwrap();
-    let said = words(wait(store.plans(Filter::default())));
-    assert!(said.contains("was replaced by another file"), "{said}");
+    let error = words(wait(store.plans(Filter::default())));
+    assert!(error.contains("was replaced by another file"), "{error}");
     wait(store.create(new_plan(3))).unwrap();
     assert_eq!(found(&options), 2);
     assert_eq!(wait(store.plans(Filter::default())).unwrap().len(), 2);
@@ -108,13 +108,13 @@ fn a_read_says_once_that_the_database_was_replaced_and_then_reads_the_new_one() 
     assert_eq!(plans().unwrap(), 2);
     move_away(&options.path);
     wait(Sqlite::open(&options).unwrap().create(new_plan(3))).unwrap();
-    let said = words(plans());
-    assert!(said.contains("was replaced by another file"), "{said}");
+    let error = words(plans());
+    assert!(error.contains("was replaced by another file"), "{error}");
     assert_eq!(plans().unwrap(), 1);
-    // The one who writes finds out first.
+    // The writing connection notices it first.
     move_away(&options.path);
-    let said = words(wait(store.create(new_plan(4))));
-    assert!(said.contains("was moved or deleted; nothing was changed"), "{said}");
+    let error = words(wait(store.create(new_plan(4))));
+    assert!(error.contains("was moved or deleted; nothing was changed"), "{error}");
     assert_eq!(plans().unwrap(), 0);
 }
 
@@ -127,24 +127,12 @@ fn a_database_whose_directory_is_gone_is_not_made_anew() {
     wait(store.create(new_plan(1))).unwrap();
     fs::rename(directory.path().join("project"), directory.path().join("renamed")).unwrap();
     for _ in 0..2 {
-        let said = words(wait(store.create(new_plan(2))));
-        assert!(said.contains("was moved or deleted"), "{said}");
+        let error = words(wait(store.create(new_plan(2))));
+        assert!(error.contains("was moved or deleted"), "{error}");
     }
     assert!(!directory.path().join("project").exists());
-    // It comes back, and so does the store.
+    // The directory is back, and the store works again.
     fs::rename(directory.path().join("renamed"), directory.path().join("project")).unwrap();
     wait(store.create(new_plan(3))).unwrap();
     assert_eq!(found(&options), 2);
-}
-
-#[test]
-fn everything_of_a_project_that_moved_is_found_at_its_new_place() {
-    let (_directory, options) = place();
-    let store = Sqlite::open(&options).unwrap();
-    let plan = wait(store.create(new_plan(1))).unwrap();
-    let moved = store.move_project(&plan.project, "/moved").unwrap();
-    assert_eq!(moved, [plan.id]);
-    let filter = |project: &str| Filter { project: Some(project.to_owned()), ..Filter::default() };
-    assert_eq!(wait(store.plans(filter("/moved"))).unwrap().len(), 1);
-    assert_eq!(wait(store.plans(filter(&plan.project))).unwrap().len(), 0);
 }

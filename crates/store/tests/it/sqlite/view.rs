@@ -1,4 +1,4 @@
-//! The view for those who look with SQL.
+//! The view for people who query the database with SQL.
 
 use std::sync::Arc;
 

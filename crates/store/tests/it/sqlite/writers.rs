@@ -1,4 +1,4 @@
-//! Many at once.
+//! Many concurrent writers.
 
 use std::sync::Arc;
 use std::thread;

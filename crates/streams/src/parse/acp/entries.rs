@@ -1,4 +1,5 @@
-//! The entries of a plan. Values are open in this protocol: what is not known is kept, not dropped.
+//! The entries of a plan. The protocol allows unknown values: an entry with an unknown status is
+//! kept.
 
 use crate::event::{Item, Status, Text};
 use crate::json::{Object, Value};
@@ -36,7 +37,7 @@ fn item<'a>(text: Text<'a>, entry: &Object<'a>) -> Item<'a> {
     if status.is_none() {
         item.source_status = word.map(Text::raw);
         item.blocked = word.is_some_and(|it| it.is("blocked"));
-        // Nobody said how it stands.
+        // The entry has no status.
         item.assumed = word.is_none();
     }
     item

@@ -1,40 +1,40 @@
-//! Requests that await their answer. Both sides count theirs, each for itself, and an answer has nothing
-//! but the number.
+//! Requests without an answer. Each side numbers its own requests, and an answer has only the
+//! number.
 
 use std::collections::BTreeMap;
 
 use crate::json::{Object, Str};
 use crate::parse::names::{LONGEST_NAME, name};
 
-/// The most requests of either side that are kept.
+/// Maximum of stored requests of either side.
 const MOST_REQUESTS: usize = 1_024;
 
-/// What the client asked for.
+/// A request of the client.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Asked {
-    /// For which session; empty if it asked for a new one.
+    /// The session; empty if the request is for a new one.
     pub(super) session: String,
     pub(super) cwd: Option<String>,
-    /// Whether its answer ends a turn.
+    /// Whether the answer ends a turn.
     pub(super) is_turn: bool,
 }
 
-/// What is awaited.
+/// The requests without an answer.
 #[derive(Default, Debug)]
 pub(super) struct Requests {
     of_client: BTreeMap<String, Asked>,
-    /// What the agent asked: the session and the call.
+    /// Requests of the agent: the session and the call.
     of_agent: BTreeMap<String, (String, String)>,
 }
 
-/// A request's number, or the text that is used as one.
+/// The id of a request: a number or a text.
 fn id(message: &Object<'_>) -> Option<String> {
     let id = message.get("id")?.raw();
     (id.len() <= LONGEST_NAME).then(|| id.to_owned())
 }
 
 impl Requests {
-    /// The client asked for something.
+    /// Stores a request of the client.
     pub(super) fn asked(
         &mut self,
         message: &Object<'_>,
@@ -51,12 +51,12 @@ impl Requests {
         self.of_client.insert(id, Asked { session: session.to_owned(), cwd, is_turn });
     }
 
-    /// What an answer answers.
+    /// The request that an answer belongs to.
     pub(super) fn take(&mut self, message: &Object<'_>) -> Option<Asked> {
         self.of_client.remove(&id(message)?)
     }
 
-    /// The agent asked whether it may make a call.
+    /// Stores a request of the agent for permission to make a call.
     pub(super) fn waits(&mut self, message: &Object<'_>, session: &str, call: Str<'_>) {
         let (Some(id), Some(call)) = (id(message), name(call)) else { return };
         if self.of_agent.len() >= MOST_REQUESTS {
@@ -65,7 +65,7 @@ impl Requests {
         self.of_agent.insert(id, (session.to_owned(), call.into_owned()));
     }
 
-    /// Which session's call an answer is about.
+    /// The session and the call that an answer is about.
     pub(super) fn answered(&mut self, message: &Object<'_>) -> Option<(String, String)> {
         self.of_agent.remove(&id(message)?)
     }

@@ -1,8 +1,9 @@
-//! The lines of agents that speak the Agent Client Protocol: JSON-RPC, one message a line.
+//! Parses agents that speak the Agent Client Protocol: JSON-RPC, one message per line.
 //!
-//! A stream has what the agent says, and what the client says too if both directions were recorded.
-//! Plans come whole each time, some agents send each twice, and no entry is dropped: whatever a status
-//! is, the text is shown. A program whose list the protocol does not show is said to have one.
+//! A stream has the agent's messages, and the client's too if both directions were recorded. Plans
+//! are always whole. Some agents send each plan twice. No entry is dropped: its text is shown
+//! whatever its status is. If a program has a list that the protocol does not show, a warning says
+//! so.
 
 mod entries;
 mod ids;
@@ -21,32 +22,32 @@ use crate::parse::emit::{Emit, Who};
 use crate::parse::names::{MOST_AGENTS, Names, digest, name, tell};
 use crate::parse::ours;
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Acp {
     names: Names,
     sessions: BTreeMap<String, Session>,
-    /// Those of which was said that their list cannot be seen.
+    /// Sessions that got the warning about a hidden list.
     hidden: BTreeSet<String>,
-    /// The session that the line is about; empty if it names none.
+    /// The session of this line; empty if the line names none.
     session: String,
     /// The session that was named last, for answers that name none.
     last: String,
     requests: Requests,
 }
 
-/// What is known of a session.
+/// The state of a session.
 #[derive(Default, Debug)]
 struct Session {
-    /// The plan that was told last.
-    told: Option<u64>,
-    /// Whether its past is being told again.
+    /// A digest of the plan that was reported last.
+    reported: Option<u64>,
+    /// Whether the session is being loaded, so that its history is repeated.
     is_loading: bool,
 }
 
 impl Agent for Acp {
     fn line(&mut self, line: &Object<'_>, emit: &mut Emit<'_>) {
-        // Whoever records both directions of a pipe puts each message into a wrapper.
+        // A recording of both directions has each message in a wrapper.
         let inner = line.object("msg").filter(|_| line.has("dir"));
         let message = inner.as_ref().unwrap_or(line);
         let Some(method) = message.text("method") else {
@@ -90,7 +91,7 @@ impl Agent for Acp {
             | "\"session/set_config_option\""
             | "\"session/list\""
             | "\"session/close\"" => {}
-            // What the agent asks its client to do for it.
+            // Requests of the agent to its client.
             other if other.starts_with("\"fs/") || other.starts_with("\"terminal/") => {}
             _ => emit.unknown(&method.cow()),
         }
@@ -99,7 +100,8 @@ impl Agent for Acp {
     fn end(&mut self, _: &mut Emit<'_>) {}
 
     fn needles(&self) -> &'static [&'static str] {
-        // The first is how all updates that concern plans begin; the next are calls that hide one.
+        // The first needle is the beginning of all updates about plans; the others are calls that
+        // change a hidden list.
         &[
             "\"plan",
             "\"write_todos__",
@@ -135,7 +137,8 @@ impl Acp {
         self.sessions.entry(self.session.clone()).or_default()
     }
 
-    /// An answer to a request: what it answers is in its shape, whose it is in the request.
+    /// Handles an answer to a request. Its fields say what it is, the request says which session it
+    /// belongs to.
     fn answer(&mut self, message: &Object<'_>, emit: &mut Emit<'_>) {
         let result = message.object("result");
         let result = result.as_ref();
@@ -193,12 +196,12 @@ impl Acp {
             "\"plan_update\"" => self.plan_update(update, emit),
             "\"plan_removed\"" => match update.text("planId") {
                 Some(id) => {
-                    self.session().told = None;
+                    self.session().reported = None;
                     emit.todo_call();
                     let todo_id = format!("{}#{}", emit.agent_id(), id.cow());
                     tell(todo_id, &mut [], false, emit);
                 }
-                None => emit.warn("a plan was removed, but nobody knows which"),
+                None => emit.warn("a plan was removed, but its id is missing"),
             },
             "\"agent_message_chunk\"" => said(Role::Assistant, update, emit),
             "\"user_message_chunk\"" => said(Role::User, update, emit),
@@ -233,7 +236,7 @@ impl Acp {
         }
     }
 
-    /// A plan, whole. One without a name is the session's own.
+    /// Reports a whole plan. A plan without an id is the session's own.
     fn plan(&mut self, entries: Option<Value<'_>>, id: Option<Str<'_>>, emit: &mut Emit<'_>) {
         emit.todo_call();
         let Some(entries) = entries.filter(|it| it.is_array()) else {
@@ -242,11 +245,11 @@ impl Acp {
         let now = digest(&[id.map_or("", |it| it.literal()), entries.raw()]);
         let is_empty = entries.items().is_empty();
         let session = self.session();
-        // An agent that tells its past again may have lost the plan; that does not clear it.
-        if is_empty && (session.is_loading || session.told.is_none()) {
+        // When an agent repeats its history, an empty plan does not mean that the plan was cleared.
+        if is_empty && (session.is_loading || session.reported.is_none()) {
             return;
         }
-        if session.told.replace(now) == Some(now) {
+        if session.reported.replace(now) == Some(now) {
             return;
         }
         let mut items = entries::items(entries, emit);
@@ -265,7 +268,7 @@ impl Acp {
         };
         match plan.text("type").map_or("", |it| it.literal()) {
             "\"items\"" => self.plan(plan.get("entries"), plan.text("planId"), emit),
-            // A text, of which nobody knows what is an entry.
+            // Plain text, whose entries are unknown.
             "\"markdown\"" => {
                 if let Some(text) = plan.text("content").map(Text::raw) {
                     emit.event(Kind::Text { role: Role::Assistant, text, delta: false });
@@ -276,7 +279,7 @@ impl Acp {
     }
 
     fn tool_call(&mut self, update: &Object<'_>, emit: &mut Emit<'_>) {
-        // Codex tells its past plans again as calls of its tool, also those that it refused.
+        // Codex repeats its earlier plans as calls of its tool, including refused ones.
         if update.text("title").is_some_and(|it| it.literal() == "\"update_plan\"")
             && let Some(plan) = update.path(&["rawInput", "plan"])
         {
@@ -286,7 +289,7 @@ impl Acp {
             if is_done && (said.is_empty() || said.starts_with("Plan updated")) {
                 emit.todo_call();
                 let now = digest(&["", plan.raw()]);
-                if self.session().told.replace(now) != Some(now) {
+                if self.session().reported.replace(now) != Some(now) {
                     let mut items = entries::steps(plan, emit);
                     self.names.tell(&mut items, false, emit);
                 }
@@ -315,14 +318,14 @@ impl Acp {
     }
 }
 
-/// A part of what somebody says.
+/// Reports a part of a message.
 fn said(role: Role, update: &Object<'_>, emit: &mut Emit<'_>) {
     if let Some(text) = update.get("content").and_then(joined) {
         emit.event(Kind::Text { role, text, delta: true });
     }
 }
 
-/// What a turn used, as two agents say it.
+/// The usage of a turn, in the two forms that agents use.
 fn spent(result: &Object<'_>) -> Option<Usage> {
     let usage = result.object("usage");
     let quota = || result.path(&["_meta", "quota", "token_count"])?.object();

@@ -1,11 +1,11 @@
-//! Calls of tools that are no todo tools.
+//! Calls of tools that are not todo tools.
 
 use crate::event::joined;
 use crate::event::{Kind, Outcome, Text};
 use crate::json::{Object, Str};
 use crate::parse::emit::Emit;
 
-/// A call, with whatever has become of it already.
+/// Reports a call, and its result if it has one already.
 pub(super) fn called(update: &Object<'_>, emit: &mut Emit<'_>) {
     let Some(id) = update.text("toolCallId") else {
         return emit.warn("a tool call without id");
@@ -17,7 +17,7 @@ pub(super) fn called(update: &Object<'_>, emit: &mut Emit<'_>) {
     moved(id, update, emit);
 }
 
-/// Something has become of a call. It may never have been announced.
+/// Reports an update of a call, which may not have been announced.
 pub(super) fn updated(update: &Object<'_>, emit: &mut Emit<'_>) {
     match update.text("toolCallId") {
         Some(id) => moved(id, update, emit),
@@ -37,13 +37,13 @@ fn moved(id: Str<'_>, update: &Object<'_>, emit: &mut Emit<'_>) {
         _ => return,
     };
     let output = output(update);
-    // What the user stopped is completed, in Gemini CLI's words.
+    // Gemini CLI reports a call that the user stopped as completed.
     let is_stopped = |it: &Text<'_>| it.to_str().starts_with("Command cancelled by user");
     let status = if output.as_ref().is_some_and(is_stopped) { Outcome::Cancelled } else { ended };
     emit.event(Kind::ToolCompleted { call_id, name, status, output });
 }
 
-/// The texts of what a call gave, in whatever wrapper.
+/// The texts of a call's output, in any wrapper.
 fn output<'a>(update: &Object<'a>) -> Option<Text<'a>> {
     let mut texts = Vec::new();
     for block in update.items("content") {

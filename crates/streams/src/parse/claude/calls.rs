@@ -1,4 +1,4 @@
-//! The todo tools of Claude Code, and what is known of a call of one before its result comes.
+//! The todo tools of Claude Code, and calls of them without a result.
 
 use super::tasks::Moment;
 use crate::parse::pending;
@@ -17,8 +17,8 @@ impl Tool {
     const ALL: [Self; 5] =
         [Self::TodoWrite, Self::TaskCreate, Self::TaskUpdate, Self::TaskList, Self::TaskGet];
 
-    /// Its name as it stands in a line. One that is written with escapes is no tool of ours: the search
-    /// for lines that tell of lists would not find it either.
+    /// The literal of its name. A name with escapes is not recognised, because the search for lines
+    /// about lists would not find it either.
     const fn literal(self) -> &'static str {
         match self {
             Self::TodoWrite => "\"TodoWrite\"",
@@ -39,23 +39,23 @@ impl Tool {
     }
 }
 
-/// What was called, and where.
+/// A call without a result: which tool, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Asked {
     pub(super) tool: Tool,
-    /// When.
+    /// The moment of the call.
     pub(super) at: Moment,
-    /// A number for the message that it was part of.
+    /// A number for the message that contains the call.
     pub(super) message: u64,
 }
 
 pub(super) type Call = pending::Call<Asked>;
 pub(super) type Calls = pending::Pending<Asked>;
 
-/// Those that will not be answered any more once a call is made.
+/// Calls that will not get a result any more, now that this call is made.
 pub(super) fn dead(calls: &mut Calls, call: &Call) -> Vec<Call> {
-    // All results of a message come before the next message: what came before it is not answered any
-    // more. Of that, a whole list is still worth telling until another one takes its place.
+    // All results of a message come before the next message, so older calls will not get one. A
+    // whole list among them is still worth reporting until another list replaces it.
     let is_list = |it: &Call| it.what.tool == Tool::TodoWrite;
     calls.give_up(|it| {
         it.has_owner_of(call)

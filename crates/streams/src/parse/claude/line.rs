@@ -1,19 +1,23 @@
-//! The fields of a line that matter, found in one go, and whose line it is.
+//! The fields of a line that matter.
 //!
-//! The stream writes names with underscores, the transcript without; both are the same here.
+//! The stream writes field names with underscores, the transcript in camel case; this file reads
+//! both.
 
-use crate::json::{Object, Str, Value};
+use crate::json::{Object, Part, Str, Value};
 
-/// Which of the two it is.
+/// The part that is parsed together with a line: the blocks of its message.
+pub(super) const BLOCKS: &[&str] = &["message", "content"];
+
+/// The two forms of input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// What the program prints.
     Stream,
-    /// What it keeps on disk.
+    /// What the program stores.
     Transcript,
 }
 
-/// A line's fields. What is not there, or not of its type, is `None`.
+/// The fields of a line. A field that is missing or has the wrong type is `None`.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Line<'a> {
     pub(super) kind: Option<Str<'a>>,
@@ -23,7 +27,8 @@ pub(super) struct Line<'a> {
     pub(super) parent: Option<Str<'a>>,
     pub(super) agent: Option<Str<'a>>,
     pub(super) timestamp: Option<Value<'a>>,
-    pub(super) message: Option<Value<'a>>,
+    /// The message, parsed with its blocks.
+    pub(super) message: Option<&'a Part<'a>>,
     pub(super) result: Option<Value<'a>>,
     pub(super) attachment: Option<Value<'a>>,
     pub(super) event: Option<Value<'a>>,
@@ -31,13 +36,13 @@ pub(super) struct Line<'a> {
     pub(super) cwd: Option<Str<'a>>,
     pub(super) version: Option<Str<'a>>,
     pub(super) is_sidechain: bool,
-    /// Not typed by the user, though it stands in the user's place.
+    /// Whether the program wrote this line in the user's place.
     pub(super) is_machine: bool,
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn of(line: &Object<'a>) -> Self {
-        let mut found = Self::default();
+    pub(super) fn of(line: &'a Object<'a>) -> Self {
+        let mut found = Self { message: line.part(), ..Self::default() };
         for (key, value) in line.fields() {
             match key {
                 "type" => found.kind = value.str(),
@@ -53,7 +58,6 @@ impl<'a> Line<'a> {
                 "parent_tool_use_id" => found.parent = value.str(),
                 "agentId" => found.agent = value.str(),
                 "timestamp" => found.timestamp = Some(value),
-                "message" => found.message = Some(value),
                 "tool_use_result" | "toolUseResult" => found.result = Some(value),
                 "attachment" => found.attachment = Some(value),
                 "event" => found.event = Some(value),

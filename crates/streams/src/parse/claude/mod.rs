@@ -1,7 +1,7 @@
-//! The lines of Claude Code: what it prints with `--output-format stream-json`, and its transcripts.
+//! Parses Claude Code: what it prints with `--output-format stream-json`, and its transcripts.
 //!
-//! A call of a todo tool is only a wish; [`results`] tells what came of it. Here lines are told apart and
-//! everything that is no list is passed on.
+//! A call of a todo tool is only a request; [`results`] handles its result. This file distinguishes
+//! the kinds of lines and passes on everything that is not a list.
 
 mod calls;
 mod line;
@@ -14,64 +14,65 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use calls::{Asked, Call, Calls, Tool};
-use line::{Form, Line};
+use line::{BLOCKS, Form, Line};
 pub(super) use results::Board;
 use results::Lists;
 use usage::{Spending, spent};
 
 use crate::event::joined;
 use crate::event::{Kind, KindName, Outcome, Role, Text};
-use crate::json::{Object, Str, Value};
+use crate::json::{Object, Part, Str, Value};
 use crate::parse::emit::{Emit, Who};
 use crate::parse::names::digest;
-use crate::parse::ours;
 use crate::parse::time::Clock;
 use crate::parse::{Agent, Shared};
 
-/// The most sub-agents whose names are remembered.
+/// Maximum of sub-agents whose names are stored.
 const MOST_AGENTS: usize = 1_024;
 
-/// The lines that can change a list, or say whose it is: the names of the tools begin so, and each of the
-/// two forms has one other kind.
-const STREAM: &[&str] = &["\"T", "\"task_started\"", ours::NEEDLE, ours::SERVER];
-const TRANSCRIPT: &[&str] = &["\"T", "_reminder\"", ours::NEEDLE, ours::SERVER];
+/// Every line that can change a list, or says whose list it is, contains one of these: the
+/// beginning of a todo tool's name, the one other kind of line that each form has for this, or the
+/// beginning of the name of an MCP server's tool. Each begins with two bytes that are rare in text,
+/// because the search looks for these first.
+const STREAM: &[&str] = &["\"T", "k_started\"", "mcp__"];
+const TRANSCRIPT: &[&str] = &["\"T", "k_reminder\"", "o_reminder\"", "mcp__"];
 
-/// Why a turn ended that an error of the API ended; the program has no word for it.
+/// The reason of a turn that an API error ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
 
-/// The most bytes of an unfinished answer that are kept.
+/// Maximum size of a stored unfinished answer.
 const MOST_PARTIAL: usize = 1 << 20;
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Claude {
-    /// What the first line that told said.
+    /// The form, from the first line that shows it.
     form: Option<Form>,
     clock: Clock,
     lists: Lists,
     calls: Calls,
-    /// The ids of sub-agents by the calls that started them.
+    /// The ids of sub-agents, by the calls that started them.
     agents: BTreeMap<String, String>,
-    /// The session that was said to have started last.
+    /// The session that was last reported as started.
     session: String,
     is_turn_open: bool,
-    /// The line whose text began a turn. More texts of that line belong to the same prompt.
+    /// The line whose text started a turn. Further texts of that line belong to the same prompt.
     begun_by: u64,
     spending: Spending,
-    /// The message that ended the turn, until the next one starts.
+    /// The message that ended the turn, until the next turn starts.
     last: String,
-    /// What the session had cost when its last turn ended.
+    /// The cost of the session at the end of its last turn.
     cost: f64,
-    /// The beginning of an answer that has not come whole.
+    /// The beginning of an unfinished answer.
     partial: String,
 }
 
-/// Whose line it is.
+/// The agent that a line belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct Owner<'a> {
     session: Cow<'a, str>,
     agent: Option<Cow<'a, str>>,
-    /// Whether it is a sub-agent's line in a transcript: those are kept in a file for each.
+    /// Whether it is a sub-agent's line in a transcript, which has a file per sub-agent.
     has_own_file: bool,
 }
 
@@ -87,6 +88,10 @@ impl Owner<'_> {
 }
 
 impl Agent for Claude {
+    fn path(&self) -> &'static [&'static str] {
+        BLOCKS
+    }
+
     fn line(&mut self, value: &Object<'_>, emit: &mut Emit<'_>) {
         let line = Line::of(value);
         self.form = self.form.or(line.form);
@@ -108,7 +113,7 @@ impl Agent for Claude {
             "result" => self.result(value, &owner, emit),
             "stream_event" => self.stream_event(&line),
             "attachment" => self.attachment(&line, &owner, emit),
-            "progress" => self.progress(value, &line, timestamp, &owner, emit),
+            "progress" => self.progress(value, timestamp, &owner, emit),
             "queue-operation" => {
                 if value.text("operation").is_some_and(|it| it.is("enqueue"))
                     && let Some(text) = value.text("content")
@@ -138,7 +143,7 @@ impl Agent for Claude {
         self.tell_partial(emit);
         self.spending.tell_all(emit);
         for call in self.calls.give_up(|_| true) {
-            self.lists.unanswered(&call, emit);
+            self.lists.call_without_result(&call, emit);
         }
     }
 
@@ -158,7 +163,7 @@ impl Agent for Claude {
     }
 
     fn is_waiting(&self) -> bool {
-        // Until the form is known, and the time at which the session began.
+        // Until the form is known, and the time at which the session started.
         self.form.is_none() || self.lists.awaits_time() || !self.calls.is_empty()
     }
 }
@@ -196,14 +201,14 @@ impl Claude {
     }
 
     fn turn_starts(&mut self, owner: &Owner<'_>, prompt: Option<Text<'_>>, emit: &mut Emit<'_>) {
-        // What the last turn left unanswered will not be answered any more.
+        // Calls of the last turn will not get a result any more.
         self.give_up(owner, emit);
         self.spending.tell(owner, emit);
         self.is_turn_open = true;
         self.last.clear();
         match prompt {
             Some(_) => emit.event(Kind::TurnStarted { prompt }),
-            // The stream repeats the prompt, if at all, after it said that the turn begins.
+            // The stream repeats the prompt, if at all, after it reports the start of the turn.
             None => emit.turn_starts(),
         }
     }
@@ -222,7 +227,7 @@ impl Claude {
         emit.event(Kind::TurnCompleted { status, reason });
     }
 
-    /// Calls of the owner that were never answered. Those of others may still be.
+    /// Gives up the owner's calls without a result. Those of other agents may still get one.
     fn give_up(&mut self, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         if self.calls.is_empty() {
             return;
@@ -231,7 +236,7 @@ impl Claude {
             call.session == *owner.session && call.agent.as_deref() == owner.agent.as_deref()
         };
         for call in self.calls.give_up(is_his) {
-            self.lists.unanswered(&call, emit);
+            self.lists.call_without_result(&call, emit);
         }
     }
 
@@ -240,9 +245,10 @@ impl Claude {
         let Some(message) = line.message else {
             return emit.warn("an assistant line without a message");
         };
-        let (fields, blocks) = message.object_and_elements("content").unwrap_or_default();
+        let nothing = Object::default();
+        let message = if let Part::Object(message) = message { message } else { &nothing };
         let (mut stop_reason, mut id, mut usage) = (None, None, None);
-        for (key, value) in fields.fields() {
+        for (key, value) in message.fields() {
             match key {
                 "stop_reason" => stop_reason = value.str(),
                 "id" => id = value.str(),
@@ -252,14 +258,17 @@ impl Claude {
         }
         self.spending.begins(owner, id, emit);
         let mut has_text = false;
-        if blocks.is_empty()
-            && let Some(text) = message.text("content")
-        {
-            has_text = true;
-            self.say(text, line, emit);
-        }
-        for block in &blocks {
-            has_text |= self.block(block, line, owner, emit);
+        match message.part() {
+            Some(Part::Array(blocks)) => {
+                for block in blocks {
+                    has_text |= self.block(block, id, line, owner, emit);
+                }
+            }
+            Some(Part::Text(text)) => {
+                has_text = true;
+                self.say(Text::from(&**text), line, emit);
+            }
+            Some(Part::Object(_) | Part::Other) | None => {}
         }
         if line.form == Some(Form::Transcript) {
             if let (Some(id), Some(usage)) = (id, usage) {
@@ -270,7 +279,8 @@ impl Claude {
                 self.turn_ends(owner, Outcome::Error, Some(Text::from(API_ERROR)), emit);
             } else if is_over {
                 self.give_up(owner, emit);
-                // Each text of the last message has a line, and each line says that it is the last.
+                // Each text of the last message has its own line, and each line says that it is the
+                // last.
                 let id = id.map_or("", |it| it.literal());
                 if id.is_empty() || self.last != id {
                     id.clone_into(&mut self.last);
@@ -280,9 +290,8 @@ impl Claude {
         }
     }
 
-    /// Passes on what the model said, or what its program said failed.
-    fn say(&mut self, text: Str<'_>, line: &Line<'_>, emit: &mut Emit<'_>) {
-        let text = Text::raw(text);
+    /// Reports a text of the model, or an error that the program reports in its place.
+    fn say(&mut self, text: Text<'_>, line: &Line<'_>, emit: &mut Emit<'_>) {
         emit.event(match line.error {
             Some(code) => {
                 Kind::Error { message: text, code: Some(Text::raw(code)), recoverable: false }
@@ -291,10 +300,11 @@ impl Claude {
         });
     }
 
-    /// One block of what the model said. Gives whether it was a text.
+    /// Handles one block of the model's message. Returns whether it was a text.
     fn block(
         &mut self,
         block: &Object<'_>,
+        message_id: Option<Str<'_>>,
         line: &Line<'_>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
@@ -313,7 +323,7 @@ impl Claude {
         let kind = kind.map_or(Cow::Borrowed(""), |it| it.cow());
         match (&*kind, text) {
             ("text", Some(text)) => {
-                self.say(text, line, emit);
+                self.say(Text::raw(text), line, emit);
                 return true;
             }
             ("thinking", Some(text)) => {
@@ -325,7 +335,7 @@ impl Claude {
                     return false;
                 };
                 match Tool::parse(name.literal()) {
-                    Some(tool) => self.called(tool, id, input, line, owner, emit),
+                    Some(tool) => self.called(tool, id, input, message_id, owner, emit),
                     None => {
                         let input = input.and_then(|it| emit.input(it));
                         let (call_id, name) = (Text::raw(id), Text::raw(name));
@@ -344,12 +354,11 @@ impl Claude {
         tool: Tool,
         id: Str<'_>,
         input: Option<Value<'_>>,
-        line: &Line<'_>,
+        message_id: Option<Str<'_>>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let message = line.message.and_then(|it| it.text("id"));
-        let message = digest(&[message.map_or("", |it| it.literal())]);
+        let message = digest(&[message_id.map_or("", |it| it.literal())]);
         let call = Call {
             id: id.cow().into_owned(),
             session: owner.session.clone().into_owned(),
@@ -359,7 +368,7 @@ impl Claude {
             is_wish: tool == Tool::TodoWrite,
         };
         for call in calls::dead(&mut self.calls, &call) {
-            results::lost(&call, emit);
+            results::count_lost(&call, emit);
         }
         if self.calls.push(call) {
             emit.warn("too many calls without a result; the oldest are given up");
@@ -373,19 +382,18 @@ impl Claude {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let blocks = line.message.and_then(|it| it.object_and_elements("content"));
-        let (_, blocks) = blocks.unwrap_or_default();
-        if blocks.is_empty() {
-            let Some(content) = line.message.and_then(|it| it.get("content")) else {
-                return emit.warn("a user line without content");
-            };
-            if let Some(text) = content.str() {
-                self.said(text, line, owner, emit);
-            }
-            return;
-        }
+        let content = match line.message {
+            Some(Part::Object(message)) => message.part(),
+            Some(Part::Array(_) | Part::Text(_) | Part::Other) | None => None,
+        };
+        let blocks = match content {
+            Some(Part::Array(blocks)) => blocks,
+            Some(Part::Text(text)) => return self.said(Text::from(&**text), line, owner, emit),
+            Some(Part::Object(_) | Part::Other) => return,
+            None => return emit.warn("a user line without content"),
+        };
         let is_single = blocks.len() == 1;
-        for block in &blocks {
+        for block in blocks {
             let kind = block.text("type").map_or(Cow::Borrowed(""), |it| it.cow());
             match &*kind {
                 "tool_result" => {
@@ -394,7 +402,7 @@ impl Claude {
                 }
                 "text" => {
                     if let Some(text) = block.text("text") {
-                        self.said(text, line, owner, emit);
+                        self.said(Text::raw(text), line, owner, emit);
                     }
                 }
                 "image" | "document" => {}
@@ -403,17 +411,12 @@ impl Claude {
         }
     }
 
-    /// A text in the user's place.
-    fn said(&mut self, literal: Str<'_>, line: &Line<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
-        let begins =
-            |prefix: &str| literal.literal().get(1..).is_some_and(|it| it.starts_with(prefix));
-        let text = Text::raw(literal);
-        let is_interrupt = begins("[Request interrupted by user");
-        let is_local = begins("<local-command-")
-            || begins("<command-")
-            || begins("<bash-")
-            || begins("<ide_")
-            || begins("<system-reminder>");
+    /// Handles a text in the user's place.
+    fn said(&mut self, text: Text<'_>, line: &Line<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
+        let is_interrupt = text.begins("[Request interrupted by user");
+        let is_local = ["<local-command-", "<command-", "<bash-", "<ide_", "<system-reminder>"]
+            .into_iter()
+            .any(|it| text.begins(it));
         if owner.agent.is_none() && line.form == Some(Form::Transcript) {
             if is_interrupt {
                 return self.turn_ends(owner, Outcome::Cancelled, Some(text), emit);
@@ -422,8 +425,8 @@ impl Claude {
                 self.begun_by = emit.line();
                 return self.turn_starts(owner, Some(text), emit);
             }
-            if begins("Stop hook feedback:") {
-                // A hook did not let it stop.
+            if text.begins("Stop hook feedback:") {
+                // A hook refused the stop.
                 self.give_up(owner, emit);
                 if !self.is_turn_open {
                     self.turn_starts(owner, None, emit);
@@ -436,7 +439,7 @@ impl Claude {
             if is_interrupt && owner.has_own_file {
                 return self.turn_ends(owner, Outcome::Cancelled, Some(text), emit);
             }
-            // What the agent told its sub-agent. The stream said so when it began.
+            // The prompt of a sub-agent. The stream already reported it when the sub-agent started.
             let is_told = self.agents.values().any(|it| **it == **agent);
             if !is_told {
                 emit.event(Kind::TurnStarted { prompt: Some(text) });
@@ -473,7 +476,7 @@ impl Claude {
         if let Some(call) = known {
             if !is_error {
                 let said = output.as_ref().map_or(Cow::Borrowed(""), Text::to_str);
-                self.lists.answered(&call, structured, &said, timestamp, owner, emit);
+                self.lists.call_succeeded(&call, structured, &said, timestamp, owner, emit);
             }
             return;
         }
@@ -502,7 +505,7 @@ impl Claude {
         match subtype {
             "init" => {
                 self.session_starts(owner, line, value.text("model"), emit);
-                // It comes again for each turn of the same process.
+                // The line is repeated for each turn of the same process.
                 self.turn_starts(owner, None, emit);
             }
             "task_started" if self.form == Some(Form::Stream) => {
@@ -575,7 +578,7 @@ impl Claude {
         };
         let agent = task.cow();
         if !self.agents.values().any(|it| **it == *agent) {
-            // Some other background work.
+            // Other background work.
             return;
         }
         emit.of(Who { session: &owner.session, agent: Some(&agent) });
@@ -588,11 +591,11 @@ impl Claude {
     fn result(&mut self, value: &Object<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         if let Some(usage) = value.get("usage") {
             let mut usage = spent(usage);
-            // The cost is the process's so far, the tokens are the turn's.
+            // The cost is that of the process so far, the tokens are those of the turn.
             if let Some(total) = value.get("total_cost_usd").and_then(|it| it.f64()) {
                 let before = if total >= self.cost { self.cost } else { 0.0 };
                 self.cost = total;
-                // Without the noise of the subtraction.
+                // Rounded, because the subtraction is inexact.
                 usage.cost_usd = Some(((total - before) * 1e9).round() / 1e9);
             }
             emit.event(Kind::Usage(usage));
@@ -601,7 +604,7 @@ impl Claude {
         let is_error = value.is_true("is_error");
         let terminal = value.text("terminal_reason");
         let is_aborted = terminal.is_some_and(|it| it.literal().starts_with("\"aborted"));
-        // Of a turn that was stopped it has diagnostics to tell, and no error.
+        // For a stopped turn these are diagnostics, not errors.
         let errors = value.get("errors").filter(|_| !is_aborted).map(Value::items);
         for error in errors.into_iter().flatten().take(16) {
             if let Some(message) = error.str().map(Text::raw) {
@@ -613,14 +616,15 @@ impl Claude {
         let (status, reason) = match is_error {
             false => (Outcome::Success, terminal.or(subtype).map(Text::raw)),
             true if is_aborted => (Outcome::Cancelled, terminal.map(Text::raw)),
-            // An error of the API calls itself a success.
+            // An API error is marked as a success.
             true if is_success => (Outcome::Error, Some(Text::from(API_ERROR))),
             true => (Outcome::Error, subtype.map(Text::raw)),
         };
         self.turn_ends(owner, status, reason, emit);
     }
 
-    /// Parts of an answer, which comes whole on a line of its own unless it is cut off.
+    /// Collects the parts of an answer. The whole answer follows on its own line, unless it is cut
+    /// off.
     fn stream_event(&mut self, line: &Line<'_>) {
         let Some(event) = line.event.filter(|_| line.parent.is_none()) else { return };
         let Some(event) = event.object() else { return };
@@ -640,7 +644,7 @@ impl Claude {
         }
     }
 
-    /// The answer broke off: what came of it is all that there is.
+    /// Reports an answer that was cut off.
     fn tell_partial(&mut self, emit: &mut Emit<'_>) {
         if !self.partial.is_empty() {
             let text = Text::from(std::mem::take(&mut self.partial));
@@ -653,7 +657,7 @@ impl Claude {
         let kind = attachment.text("type").map_or("", |it| it.literal()).trim_matches('"');
         match kind {
             "task_reminder" | "todo_reminder" if self.form == Some(Form::Transcript) => {
-                self.lists.reminded(kind, &attachment, owner, emit);
+                self.lists.reminder(kind, &attachment, owner, emit);
             }
             "max_turns_reached" => {
                 self.turn_ends(owner, Outcome::Error, attachment.text("type").map(Text::raw), emit);

@@ -1,13 +1,12 @@
-//! Lines of progress: what a sub-agent said or was told, inside a line of its agent's transcript.
+//! Progress lines: messages of a sub-agent inside its agent's transcript.
 //!
-//! The sub-agent's own file has all of it. But the tasks that it makes and changes are the session's, and who
-//! reads the session's file alone must not miss them. So calls of todo tools are taken from here, and nothing
-//! else.
+//! The sub-agent's own file has all of them. But the tasks that it changes belong to the session,
+//! and a reader of only the session's file must see them. So this file reads calls of todo tools,
+//! and nothing else.
 
 use std::borrow::Cow;
 
 use super::calls::Tool;
-use super::line::Line;
 use super::{Claude, Owner};
 use crate::json::{Object, Value};
 use crate::parse::emit::Emit;
@@ -16,7 +15,6 @@ impl Claude {
     pub(super) fn progress(
         &mut self,
         value: &Object<'_>,
-        line: &Line<'_>,
         timestamp: Option<i64>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
@@ -26,15 +24,15 @@ impl Claude {
             it.text("type").is_some_and(|it| it.literal() == "\"agent_progress\"")
         };
         let Some(data) = data.filter(is_agents) else { return };
-        let Some(told) = data.object("message") else { return };
-        let Some(message) = told.get("message") else { return };
+        let Some(inner) = data.object("message") else { return };
+        let Some(message) = inner.get("message") else { return };
         let agent = data.text("agentId").or_else(|| value.text("parentToolUseID"));
         let agent = agent.map_or(Cow::Borrowed("sidechain"), |it| it.cow());
         let owner =
             Owner { session: owner.session.clone(), agent: Some(agent), has_own_file: false };
-        let line = Line { message: Some(message), ..*line };
+        let message_id = message.text("id");
         emit.of(owner.who());
-        // The sub-agent's own file has lines with the same numbers.
+        // The sub-agent's own file has the same line numbers.
         emit.within_file_of(Some("progress"));
         let blocks = message.get("content").map(Value::items).unwrap_or_default();
         for block in blocks.into_iter().filter_map(Value::object) {
@@ -43,12 +41,12 @@ impl Claude {
                 && let (Some(id), Some(name)) = (block.text("id"), block.text("name"))
                 && let Some(tool) = Tool::parse(name.literal())
             {
-                self.called(tool, id, block.get("input"), &line, &owner, emit);
+                self.called(tool, id, block.get("input"), message_id, &owner, emit);
             }
             if kind == "\"tool_result\""
                 && block.text("tool_use_id").is_some_and(|it| self.calls.has(&it.cow()))
             {
-                self.tool_result(&block, told.get("toolUseResult"), timestamp, &owner, emit);
+                self.tool_result(&block, inner.get("toolUseResult"), timestamp, &owner, emit);
             }
         }
         emit.within_file_of(None);

@@ -1,7 +1,8 @@
-//! What came of calls of todo tools: the lists that follow from results.
+//! Computes todo lists from the calls of todo tools and their results.
 //!
-//! The id of a new task is only in its result; what a task was changed to is only in the call; whether
-//! it was changed at all is in the result. Sub-agents get results as text alone.
+//! Both are needed: only the call has the new values of a task; only the result says whether the
+//! change was made, and has the id of a new task. For sub-agents, the stream has results only as
+//! text, not as JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ use crate::parse::emit::Emit;
 use crate::parse::names::{LONGEST_NAME, Names, tell};
 use crate::parse::todo::{self, Shape};
 
-/// The most lists of tasks of one stream. A stream has one session, as a rule.
+/// Maximum number of task lists in one stream. Each session has one list, and a stream normally has
+/// one session.
 const MOST_LISTS: usize = 64;
 
 const TODO: Shape = Shape {
@@ -25,54 +27,57 @@ const TODO: Shape = Shape {
     read: todo::common,
 };
 
-/// Tasks by session: all its agents share them, whichever file tells of which.
+/// The task list of each session, by the session's id. All agents of a session share one list, even
+/// if their streams are in different files.
 #[derive(Default, Debug)]
 pub(in crate::parse) struct Board(BTreeMap<String, Tasks>);
 
-/// Every list of a stream.
+/// All todo lists of a stream, of the `Task*` tools and of `TodoWrite`.
 #[derive(Default, Debug)]
 pub(super) struct Lists {
     tasks: Board,
-    /// What the lists of `TodoWrite` are called: each agent has its own.
+    /// The names of `TodoWrite` lists: each agent has its own list.
     todos: Names,
-    /// The first time that the stream names.
+    /// The first timestamp in the stream.
     began: Option<i64>,
-    lines: u64,
-    /// The moment of the line that is read.
+    /// The number of lines that were read while `began` was unknown.
+    lines_without_time: u64,
+    /// The moment of the current line.
     now: Moment,
 }
 
-/// How many lines are waited for the first time.
-const TIMELESS: u64 = 16;
+/// Maximum number of lines to wait for the first timestamp.
+const MOST_LINES_WITHOUT_TIME: u64 = 16;
 
 impl Lists {
-    /// A line with or without a time.
+    /// Starts a line, with its timestamp if it has one.
     pub(super) fn next_line(&mut self, timestamp: Option<i64>, line: u64) {
         self.now = self.now.then(timestamp, line);
         if self.awaits_time() {
             self.began = timestamp;
-            self.lines += 1;
+            self.lines_without_time += 1;
         }
     }
 
-    /// Whether the first time has yet to come. The stream has none in many lines, and needs none.
+    /// Whether to go on waiting for the first timestamp. Many lines have none.
     pub(super) fn awaits_time(&self) -> bool {
-        self.began.is_none() && self.lines < TIMELESS
+        self.began.is_none() && self.lines_without_time < MOST_LINES_WITHOUT_TIME
     }
 
-    /// The moment of the line that is read.
+    /// The moment of the current line.
     pub(super) fn now(&self) -> Moment {
         self.now
     }
 
-    /// Changes the tasks that are known for those of another.
+    /// Swaps the task lists with those in `tasks`. Several streams share one [`Board`] this way:
+    /// the caller swaps before and after it reads from a stream.
     pub(super) fn share(&mut self, tasks: &mut Board) {
         std::mem::swap(&mut self.tasks, tasks);
     }
 
-    /// A call succeeded. `structured` is what the program keeps of the result, `said` what the model is
-    /// told.
-    pub(super) fn answered(
+    /// Handles the result of a successful call. `structured` is the result as JSON, if the stream
+    /// has it; `said` is the text that the model reads.
+    pub(super) fn call_succeeded(
         &mut self,
         call: &Call,
         structured: Option<Value<'_>>,
@@ -81,16 +86,19 @@ impl Lists {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
-        if let Some(new) = new.filter(|_| call.what.tool == Tool::TodoWrite) {
-            return self.tell_todos(new, false, emit);
+        if call.what.tool == Tool::TodoWrite
+            && let Some(new) =
+                structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array())
+        {
+            return self.report_todos(new, false, emit);
         }
         let Ok(input) = Value::read(&call.input) else { return };
         let input = input.object().unwrap_or_default();
         if call.what.tool == Tool::TodoWrite {
-            return self.tell_asked(&input, false, emit);
+            return self.report_arguments(&input, false, emit);
         }
-        // A fork begins with the conversation that it was made from, but with an empty list.
+        // The stream of a forked session starts with a copy of the old conversation, but its list
+        // starts empty. So calls that are older than the stream do not count.
         let is_copy = timestamp.zip(self.began).is_some_and(|(at, began)| at < began);
         if is_copy || owner.session.len() > LONGEST_NAME {
             return;
@@ -108,7 +116,7 @@ impl Lists {
             Tool::TaskCreate => {
                 emit.todo_call();
                 let Some((id, subject)) = created(structured, said) else {
-                    return emit.warn("a task was created, but its result does not say which");
+                    return emit.warn("a task was created, but its result has no id");
                 };
                 let subject = if subject.is_blank() {
                     emit.warn("a task without a subject");
@@ -123,13 +131,13 @@ impl Lists {
                 let Some(update) = Update::of(structured, said) else {
                     if !is_refused(structured, said) {
                         emit.todo_call();
-                        emit.warn("a task was changed, but its result does not say how");
+                        emit.warn("a task was changed, but its result cannot be parsed");
                     }
                     return;
                 };
                 emit.todo_call();
                 if !tasks.has(&update.id) && !update.fields.contains(&"deleted") {
-                    emit.warn(format!("task {} was created before this stream", update.word()));
+                    emit.warn(format!("task {} was created before this stream", update.short_id()));
                 }
                 tasks.update(&update.id, &update.fields, &input, update.status, at)
             }
@@ -146,13 +154,13 @@ impl Lists {
                 Some(_) | None => Change::Same,
             },
         };
-        self.tell_tasks(change, owner, emit);
+        self.report_tasks(change, owner, emit);
     }
 
-    /// A call was never answered. A whole list is told as what it is, a wish.
-    pub(super) fn unanswered(&mut self, call: &Call, emit: &mut Emit<'_>) {
+    /// Handles a call that will get no result. A whole list is reported as unconfirmed.
+    pub(super) fn call_without_result(&mut self, call: &Call, emit: &mut Emit<'_>) {
         if !call.is_wish {
-            return lost(call, emit);
+            return count_lost(call, emit);
         }
         let Ok(input) = Value::read(&call.input) else { return };
         let input = input.object().unwrap_or_default();
@@ -162,11 +170,11 @@ impl Lists {
             has_own_file: false,
         };
         emit.of(owner.who());
-        self.tell_asked(&input, true, emit);
+        self.report_arguments(&input, true, emit);
     }
 
-    /// The program reminded the model of its list, word for word.
-    pub(super) fn reminded(
+    /// Handles a reminder: Claude Code repeats the whole list to the model.
+    pub(super) fn reminder(
         &mut self,
         kind: &str,
         attachment: &Object<'_>,
@@ -176,9 +184,10 @@ impl Lists {
         let Some(content) = attachment.get("content").filter(|it| it.is_array()) else { return };
         let is_empty = content.items().is_empty();
         if kind == "todo_reminder" {
-            // A list of which everything was done is forgotten by the program; that does not clear it.
+            // Claude Code drops a list when all its todos are completed. The list is still reported
+            // as completed, not as cleared.
             if !is_empty {
-                self.tell_todos(content, false, emit);
+                self.report_todos(content, false, emit);
             }
             return;
         }
@@ -191,32 +200,33 @@ impl Lists {
             let mut tasks = Tasks::default();
             let change = tasks.snapshot(content, at, at);
             all.insert(owner.session.clone().into_owned(), tasks);
-            return self.tell_tasks(change, owner, emit);
+            return self.report_tasks(change, owner, emit);
         };
         let change = tasks.snapshot(content, at, at);
-        self.tell_tasks(change, owner, emit);
+        self.report_tasks(change, owner, emit);
     }
 
-    /// Tells the list that a call asked for.
-    fn tell_asked(&mut self, input: &Object<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
+    /// Reports the list in the arguments of a call of `TodoWrite`.
+    fn report_arguments(&mut self, input: &Object<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         let Some(todos) = input.get("todos") else {
-            return emit.warn("a list was written, but the call has none");
+            return emit.warn("a list was written, but its call has none");
         };
-        // The program also takes the list as a text.
+        // Claude Code also accepts a string that contains the list as JSON.
         let Some(text) = todos.str() else {
-            return self.tell_todos(todos, unconfirmed, emit);
+            return self.report_todos(todos, unconfirmed, emit);
         };
         let text = text.cow();
-        let told = json::text(text.as_bytes()).and_then(|text| {
-            self.tell_todos(Value::read(&text)?, unconfirmed, emit);
+        let parsed = json::text(text.as_bytes()).and_then(|text| {
+            self.report_todos(Value::read(&text)?, unconfirmed, emit);
             Ok(())
         });
-        if let Err(flaw) = told {
+        if let Err(flaw) = parsed {
             emit.warn(format!("a list was written as a text, but it is {flaw}"));
         }
     }
 
-    fn tell_todos(&mut self, todos: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
+    /// Reports a list of `TodoWrite`.
+    fn report_todos(&mut self, todos: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         emit.todo_call();
         let mut items = todo::whole(todos, TODO, emit);
         if emit.agent_id().len() > 2 * LONGEST_NAME {
@@ -225,7 +235,8 @@ impl Lists {
         self.todos.tell(&mut items, unconfirmed, emit);
     }
 
-    fn tell_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
+    /// Reports the session's task list, if it has changed.
+    fn report_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         let timestamp = emit.timestamp();
         let Some(tasks) = self.tasks.0.get_mut(&*owner.session) else { return };
         match change {
@@ -233,17 +244,22 @@ impl Lists {
             Change::Full => emit.warn("the list is too long; it is not complete"),
             Change::Changed => {}
         }
-        // The list is the session's, whichever of its agents changed it.
+        // The list belongs to the session, whichever of its agents changed it.
         if owner.agent.is_some() {
             emit.of(owner.main());
         }
         let mut file = owner.agent.as_deref().filter(|_| owner.has_own_file).map(Cow::Borrowed);
-        let told = tasks.told(self.now);
-        if told > self.now {
-            // It has what came later in another file, and is not the list that was told then.
-            emit.at(owner.main(), Some(told.at));
-            file =
-                Some(Cow::Owned(format!("{}@{}:{}", file.unwrap_or_default(), told.at, told.line)));
+        let reported = tasks.reported(self.now);
+        if reported > self.now {
+            // The list already includes later changes, which another file reported. So the event
+            // gets the time of the last change, and an id that differs from that change's event.
+            emit.at(owner.main(), Some(reported.at));
+            file = Some(Cow::Owned(format!(
+                "{}@{}:{}",
+                file.unwrap_or_default(),
+                reported.at,
+                reported.line
+            )));
         }
         emit.within_file_of(file.as_deref());
         let todo_id = tasks.name(emit.agent_id());
@@ -253,22 +269,23 @@ impl Lists {
     }
 }
 
-/// A call's result never came. If that is so for all of them, the format has changed.
-pub(super) fn lost(call: &Call, emit: &mut Emit<'_>) {
+/// Counts a call that will get no result. If the stream has calls but no list, the format has
+/// changed.
+pub(super) fn count_lost(call: &Call, emit: &mut Emit<'_>) {
     match call.what.tool {
         Tool::TaskCreate | Tool::TaskUpdate => emit.todo_call(),
         Tool::TodoWrite | Tool::TaskList | Tool::TaskGet => {}
     }
 }
 
-/// Whether a change was not made, though its result is no error.
+/// Whether a result says that the change was refused, although it is not marked as an error.
 fn is_refused(structured: Option<&Object<'_>>, said: &str) -> bool {
     structured.is_some_and(|it| it.get("success").and_then(|it| it.bool()) == Some(false))
         || said.starts_with("Task not found")
         || said.starts_with("TaskCompleted hook feedback:")
 }
 
-/// The id and subject of a new task, from what the program keeps or from what it says.
+/// The id and subject of a new task, from the JSON result or the text.
 fn created<'a>(structured: Option<&Object<'a>>, said: &'a str) -> Option<(Cow<'a, str>, Text<'a>)> {
     if let Some(task) = structured.filter(|it| it.has("task")) {
         let task = task.object("task")?;
@@ -280,7 +297,7 @@ fn created<'a>(structured: Option<&Object<'a>>, said: &'a str) -> Option<(Cow<'a
     Some((Cow::Borrowed(id), Text::from(subject)))
 }
 
-/// What the result of `TaskUpdate` says.
+/// A parsed result of `TaskUpdate`.
 struct Update<'a> {
     id: Cow<'a, str>,
     fields: Vec<&'a str>,
@@ -288,6 +305,7 @@ struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
+    /// Parses a result; `None` if the change was refused or the format is unknown.
     fn of(structured: Option<&Object<'a>>, said: &'a str) -> Option<Self> {
         let Some(result) = structured else {
             let rest = said.strip_prefix("Updated task #")?;
@@ -300,15 +318,15 @@ impl<'a> Update<'a> {
             return None;
         }
         let fields = result.items("updatedFields").into_iter();
-        // Names of fields have no escapes.
+        // Field names contain no escape sequences, so the quoted literal is enough.
         let name = |it: Value<'a>| it.str().map(|it| it.literal().trim_matches('"'));
         let fields = fields.filter_map(name).collect();
         let status = result.path(&["statusChange", "to"]).and_then(|it| it.str());
         Some(Self { id: result.text("taskId")?.cow(), fields, status })
     }
 
-    /// The id, cut for a warning.
-    fn word(&self) -> String {
+    /// The id, shortened for a warning.
+    fn short_id(&self) -> String {
         self.id.chars().take(20).collect()
     }
 }

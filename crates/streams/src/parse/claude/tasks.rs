@@ -1,12 +1,12 @@
-//! A task list as the `Task*` tools build it: one change after the other, and snapshots between them.
+//! A task list of the `Task*` tools: single changes, and snapshots between them.
 //!
-//! A snapshot may be older than a change that was answered before it, because calls of one message run
-//! side by side. So each task knows the moment of its last change, and a snapshot changes only what has
-//! not changed since it was asked for.
+//! Calls of one message run in parallel, so a snapshot may be older than a change whose result came
+//! first. Therefore each task has the moment of its last change, and a snapshot only changes tasks
+//! that have not changed since it was requested.
 //!
-//! The files of a session's agents tell of one list, and are read one after the other: what is read later
-//! may have happened before. So each field knows the moment at which it was set, and an older word does not
-//! change it. In one file moments never go back, and nothing of this shows.
+//! The files of a session's agents report one list and are read one after the other, so something
+//! read later may have happened earlier. Therefore each field has the moment when it was set, and
+//! an older value does not replace it. Within one file, moments never go back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,34 +14,34 @@ use crate::event::{Item, Status, Text};
 use crate::json::{Object, Str, Value};
 use crate::parse::todo::{self, ListName, MOST_ITEMS, Meaning};
 
-/// The most bytes of texts in one list, and the most tasks that one task waits for.
+/// Maximum size of the texts of a list, and maximum of dependencies of a task.
 const MOST_BYTES: usize = 4 << 20;
 const MOST_BLOCKERS: usize = 1_000;
 
-/// The longest id. They are numbers of a few digits.
+/// Maximum length of an id. Ids are short numbers.
 const LONGEST_ID: usize = 64;
 
-/// How a list is ordered: as numbers, as far as ids are numbers.
+/// The sort key of a task: by number, if the id is one.
 type Key = (u64, String);
 
 fn key(id: &str) -> Key {
     (id.parse().unwrap_or(u64::MAX), id.to_owned())
 }
 
-/// When something happened: the time, and the line that tells of it. Times of one file never go back, so
-/// there the lines decide; between two files the times do.
+/// When something happened: the time, and the line that reports it. Within one file, times never go
+/// back, so lines decide; between two files, times do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Moment {
-    /// In milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub(super) at: i64,
     pub(super) line: u64,
 }
 
 impl Moment {
-    /// Before everything.
+    /// Before all others.
     const NEVER: Self = Self { at: i64::MIN, line: 0 };
 
-    /// The moment of a line that comes after this one.
+    /// The moment of a later line.
     pub(super) fn then(self, timestamp: Option<i64>, line: u64) -> Self {
         Self { at: timestamp.map_or(self.at, |it| it.max(self.at)), line }
     }
@@ -53,7 +53,7 @@ impl Default for Moment {
     }
 }
 
-/// What a task's field is, and since when.
+/// A field of a task, and when it was set.
 #[derive(Clone, Debug)]
 struct Field<T> {
     value: T,
@@ -65,7 +65,7 @@ impl<T> Field<T> {
         Self { value, since: Moment::NEVER }
     }
 
-    /// Takes a value, unless a later one is known.
+    /// Sets the value, unless a later one is known.
     fn set(&mut self, value: T, at: Moment) {
         if at >= self.since {
             *self = Self { value, since: at };
@@ -75,12 +75,12 @@ impl<T> Field<T> {
 
 #[derive(Clone, Debug)]
 struct Task {
-    /// Unknown if it was set before the stream began.
+    /// `None` if it was set before the stream started.
     subject: Field<Option<Text<'static>>>,
     active_form: Field<Option<Text<'static>>>,
     status: Field<Status>,
     blocked_by: BTreeSet<String>,
-    /// The moment of its last change.
+    /// The moment of the last change.
     changed: Moment,
 }
 
@@ -99,7 +99,7 @@ impl Task {
         self.status.value == Status::Completed
     }
 
-    /// Whether it looks the same to whoever reads the list.
+    /// Whether both look the same in a list.
     fn looks_like(&self, other: &Self) -> bool {
         self.subject.value == other.subject.value
             && self.active_form.value == other.active_form.value
@@ -114,30 +114,31 @@ impl Task {
     }
 }
 
-/// What became of a change.
+/// The result of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
-    /// The list is another now.
+    /// The list has changed.
     Changed,
-    /// It is as it was.
+    /// The list is the same.
     Same,
-    /// It would be too long.
+    /// The list would be too long.
     Full,
 }
 
-/// One list.
+/// A task list.
 #[derive(Default, Debug)]
 pub(super) struct Tasks {
     tasks: BTreeMap<Key, Task>,
-    /// When which id was deleted.
+    /// The moments at which ids were deleted.
     deleted: BTreeMap<String, Moment>,
-    /// The last moment of which the program named all tasks: what it did not name was not there.
+    /// The last moment at which the program listed all tasks: others did not exist then.
     listed: Moment,
-    /// The moment of the last change that was told.
-    told: Moment,
+    /// The moment of the last reported change.
+    reported: Moment,
     name: ListName,
     bytes: usize,
-    /// When the program dropped a list of which everything was done; the next task begins a new one.
+    /// When the program dropped a list whose tasks were all completed; the next task starts a new
+    /// list.
     over: Option<Moment>,
 }
 
@@ -150,20 +151,20 @@ impl Tasks {
         self.tasks.is_empty()
     }
 
-    /// The name of the list for what is told now.
+    /// The name of the list that is reported now.
     pub(super) fn name(&mut self, agent_id: &str) -> String {
         let is_cleared = self.tasks.is_empty();
         self.name.next(agent_id, is_cleared)
     }
 
-    /// The moment as which the list is told now: that of the change, or of one that happened later and
-    /// was read before.
-    pub(super) fn told(&mut self, now: Moment) -> Moment {
-        self.told = self.told.max(now);
-        self.told
+    /// The moment to report the list with: that of this change, or of a later one that was read
+    /// before.
+    pub(super) fn reported(&mut self, now: Moment) -> Moment {
+        self.reported = self.reported.max(now);
+        self.reported
     }
 
-    /// What is on the list, in order.
+    /// The todos, in order.
     pub(super) fn items(&self) -> Vec<Item<'_>> {
         let is_open = |id: &String| self.tasks.get(&key(id)).is_some_and(|it| !it.is_done());
         let mut items = Vec::with_capacity(self.tasks.len());
@@ -183,12 +184,12 @@ impl Tasks {
         items
     }
 
-    /// Whether a task was gone after that moment, so that what is told of it is no news.
+    /// Whether a task was deleted after that moment, so that older reports about it do not matter.
     fn was_gone_after(&self, id: &str, at: Moment) -> bool {
         self.deleted.get(id).is_some_and(|it| *it > at) || (at < self.listed && !self.has(id))
     }
 
-    /// A task was created.
+    /// Creates a task.
     pub(super) fn create(
         &mut self,
         id: &str,
@@ -207,7 +208,7 @@ impl Tasks {
         if self.was_gone_after(id, at) {
             return Change::Same;
         }
-        // Another file may have told what became of it.
+        // Another file may have reported later changes.
         let known = self.tasks.get(&key(id)).filter(|it| it.changed > at);
         let mut task = known.cloned().unwrap_or_else(|| Task::new(at));
         task.subject.set(Some(subject.into_owned()), at);
@@ -216,8 +217,8 @@ impl Tasks {
         self.put(id, task)
     }
 
-    /// A task was changed: `fields` is what the program says has changed, `input` what was asked for,
-    /// `status` what the program says the status is now.
+    /// Changes a task: `fields` are the fields that the program says have changed, `input` the
+    /// arguments, `status` the new status according to the program.
     pub(super) fn update(
         &mut self,
         id: &str,
@@ -235,8 +236,8 @@ impl Tasks {
         let known = self.tasks.get(&key(id)).cloned();
         let mut task = known.clone().unwrap_or_else(|| Task::new(at));
         let text = |name: &str| input.text(name).map(|it| Text::raw(it).into_owned());
-        // A field that did not change has the value that was asked for already. That tells something of a
-        // task that we do not know, and of one that changed where we did not see it.
+        // A field that did not change already had the requested value. That is news about a task
+        // that is unknown, or that was changed outside this stream.
         let has = |name: &str| fields.contains(&name) || known.is_none() || fields.is_empty();
         if has("subject")
             && let Some(subject) = text("subject").filter(|it| !it.is_blank())
@@ -273,18 +274,18 @@ impl Tasks {
         change.and(self.put(id, task))
     }
 
-    /// What the program says about tasks, asked for at `asked`: all of them, so what it does not name is gone.
+    /// Applies a list of all tasks, requested at `asked`. Tasks that are not in it are gone.
     pub(super) fn snapshot(&mut self, tasks: Value<'_>, asked: Moment, at: Moment) -> Change {
-        let told = tasks.items();
-        if told.is_empty() && !self.is_empty() && self.tasks.values().all(Task::is_done) {
-            // On its screen the program drops a list some seconds after everything was done. That is
-            // no word about the plan.
+        let listed = tasks.items();
+        if listed.is_empty() && !self.is_empty() && self.tasks.values().all(Task::is_done) {
+            // The program drops a list from its screen some seconds after all tasks are completed.
+            // That does not change the plan.
             self.over = self.over.max(Some(asked));
             return Change::Same;
         }
         let mut change = Change::Same;
         let mut named = BTreeSet::new();
-        for value in told.into_iter().take(MOST_ITEMS).filter_map(Value::object) {
+        for value in listed.into_iter().take(MOST_ITEMS).filter_map(Value::object) {
             let Some(id) = value.text("id") else { continue };
             let id = id.cow();
             change = change.and(self.take_over(&id, &value, asked, at));
@@ -300,7 +301,7 @@ impl Tasks {
         change
     }
 
-    /// What the program says about one task, asked for at `asked`.
+    /// Applies the state of one task, requested at `asked`.
     pub(super) fn snapshot_one(&mut self, task: Value<'_>, asked: Moment, at: Moment) -> Change {
         let Some(task) = task.object() else { return Change::Same };
         match task.text("id") {
@@ -309,7 +310,7 @@ impl Tasks {
         }
     }
 
-    /// The program knows no such task, asked for at `asked`.
+    /// Handles the answer that a task does not exist, requested at `asked`.
     pub(super) fn missing(&mut self, id: &str, asked: Moment, at: Moment) -> Change {
         match self.tasks.get(&key(id)) {
             Some(task) if task.changed <= asked => self.delete(id, at),
@@ -343,7 +344,7 @@ impl Tasks {
         }
         let has_changed = known.is_some_and(|it| it.changed > asked);
         if value.get("blockedBy").is_some() && !has_changed {
-            // Snapshots leave out blockers that are done; should one be opened again, it blocks again.
+            // Snapshots leave out completed dependencies; if one is reopened, it blocks again.
             let is_done = |id: &String| self.tasks.get(&key(id)).is_some_and(Task::is_done);
             task.blocked_by.retain(is_done);
             ids(value.get("blockedBy")).for_each(|it| add(&mut task.blocked_by, it));
@@ -360,7 +361,7 @@ impl Tasks {
         let freed = before.map_or(0, Task::size);
         let bytes = self.bytes.saturating_sub(freed) + task.size();
         if before.is_some_and(|it| it.looks_like(&task)) {
-            // The same text may be written otherwise, with more bytes or fewer.
+            // The same text may have another size if it is escaped differently.
             self.bytes = bytes;
             self.tasks.insert(key, task);
             return Change::Same;
@@ -399,7 +400,7 @@ impl Change {
     }
 }
 
-/// What the statuses of tasks mean.
+/// The meaning of a task's status.
 pub(super) fn meaning(status: &str) -> Option<Meaning> {
     match status {
         "deleted" => Some(Meaning::Gone),

@@ -1,8 +1,9 @@
-//! What messages used. The lines of one message each say so, and differ: the first ones are written while
-//! the answer still grows, so the last one counts.
+//! The usage of messages. Each line of a message has a usage, and they differ: the first lines are
+//! written while the answer is still growing, so the last one counts.
 //!
-//! It is told when the agent's next message begins or its turn ends. Should a line of the message come after
-//! that, what it adds is told too. Agents may write side by side into one file; each is counted by itself.
+//! The usage is reported when the agent's next message begins or its turn ends. If another line of
+//! the message follows, the difference is reported. Several agents may write into one file at the
+//! same time; each is counted separately.
 
 use super::Owner;
 use crate::event::{Kind, Usage};
@@ -10,10 +11,10 @@ use crate::json::{Object, Str, Value};
 use crate::parse::emit::{Emit, Who};
 use crate::parse::names::LONGEST_NAME;
 
-/// The most agents whose messages are counted at once.
+/// Maximum of agents whose messages are counted at the same time.
 const MOST_AGENTS: usize = 64;
 
-/// Messages that may still grow.
+/// The last message of each agent, which may still grow.
 #[derive(Default, Debug)]
 pub(super) struct Spending(Vec<Message>);
 
@@ -21,12 +22,12 @@ pub(super) struct Spending(Vec<Message>);
 struct Message {
     session: String,
     agent: Option<String>,
-    /// The message's id, as it was written.
+    /// The literal of the message's id.
     id: String,
-    /// When its last line was written.
+    /// The time of its last line.
     timestamp: Option<i64>,
     used: Usage,
-    told: Usage,
+    reported: Usage,
 }
 
 impl Message {
@@ -34,21 +35,22 @@ impl Message {
         self.session == *owner.session && self.agent.as_deref() == owner.agent.as_deref()
     }
 
-    /// Tells what was not told yet.
+    /// Reports the usage that was not reported yet.
     fn tell(&mut self, emit: &mut Emit<'_>) {
-        let rest = beyond(&self.used, &self.told);
-        // What the program says in the model's place costs nothing.
+        let rest = beyond(&self.used, &self.reported);
+        // Texts of the program in the model's place cost nothing.
         if rest == Usage::default() || self.used.output_tokens == Some(0) {
             return;
         }
-        self.told = self.used;
+        self.reported = self.used;
         emit.at(Who { session: &self.session, agent: self.agent.as_deref() }, self.timestamp);
         emit.event(Kind::Usage(rest));
     }
 }
 
 impl Spending {
-    /// A line of a message begins. What the agent's last message used is told first, if this is another.
+    /// Starts a line of a message. If it is a new message, the usage of the agent's last one is
+    /// reported.
     pub(super) fn begins(&mut self, owner: &Owner<'_>, id: Option<Str<'_>>, emit: &mut Emit<'_>) {
         let Some(at) = self.0.iter().position(|it| it.is_of(owner)) else { return };
         let is_same = id.is_some_and(|it| self.0[at].id == it.literal());
@@ -59,7 +61,7 @@ impl Spending {
         }
     }
 
-    /// A line says what its message has used so far.
+    /// Stores the usage of a message so far.
     pub(super) fn used(
         &mut self,
         owner: &Owner<'_>,
@@ -85,11 +87,11 @@ impl Spending {
             id: id.literal().to_owned(),
             timestamp,
             used,
-            told: Usage::default(),
+            reported: Usage::default(),
         });
     }
 
-    /// The agent's turn ends.
+    /// Handles the end of the agent's turn.
     pub(super) fn tell(&mut self, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         if let Some(known) = self.0.iter_mut().find(|it| it.is_of(owner)) {
             let timestamp = emit.timestamp();
@@ -98,28 +100,28 @@ impl Spending {
         }
     }
 
-    /// The stream ends.
+    /// Handles the end of the stream.
     pub(super) fn tell_all(&mut self, emit: &mut Emit<'_>) {
         self.0.drain(..).for_each(|mut it| it.tell(emit));
     }
 }
 
-/// What is used beyond what was told.
-fn beyond(used: &Usage, told: &Usage) -> Usage {
-    let rest = |used: Option<u64>, told: Option<u64>| match (used, told) {
-        (Some(used), Some(told)) => Some(used.saturating_sub(told)).filter(|it| *it > 0),
+/// The part of the usage that was not reported yet.
+fn beyond(used: &Usage, reported: &Usage) -> Usage {
+    let rest = |used: Option<u64>, reported: Option<u64>| match (used, reported) {
+        (Some(used), Some(reported)) => Some(used.saturating_sub(reported)).filter(|it| *it > 0),
         (used, None) => used,
         (None, Some(_)) => None,
     };
     Usage {
-        input_tokens: rest(used.input_tokens, told.input_tokens),
-        output_tokens: rest(used.output_tokens, told.output_tokens),
-        cached_tokens: rest(used.cached_tokens, told.cached_tokens),
+        input_tokens: rest(used.input_tokens, reported.input_tokens),
+        output_tokens: rest(used.output_tokens, reported.output_tokens),
+        cached_tokens: rest(used.cached_tokens, reported.cached_tokens),
         ..Usage::default()
     }
 }
 
-/// Tokens as the API counts them: what came from a cache is not in `input_tokens`.
+/// Reads tokens as the API counts them: cached ones are not in `input_tokens`.
 pub(super) fn spent(usage: Value<'_>) -> Usage {
     let (mut input, mut created, mut cached, mut output) = (None, None, None, None);
     for (key, value) in usage.object().iter().flat_map(Object::fields) {

@@ -1,7 +1,9 @@
-//! Rollouts of Codex before 0.32: the items that the model saw, one a line and without a wrapper, below a line
-//! that names the session. The program in TypeScript before that wrote the same as one object.
+//! Parses rollouts of Codex before 0.32: the items that the model saw, one per line and without a
+//! wrapper, after a line that names the session. The earlier TypeScript program wrote the same as
+//! one object.
 //!
-//! They have no times and do not say when a turn begins or ends: what the user said begins one.
+//! These files have no times and do not say when a turn starts or ends: a message of the user
+//! starts one.
 
 use std::borrow::Cow;
 
@@ -14,7 +16,7 @@ use crate::parse::names::name;
 use crate::parse::time::Clock;
 use crate::parse::turns::Turn;
 
-/// The kinds of items.
+/// The types of items.
 const ITEMS: [&str; 8] = [
     "\"message\"",
     "\"reasoning\"",
@@ -26,11 +28,11 @@ const ITEMS: [&str; 8] = [
     "\"web_search_call\"",
 ];
 
-/// How what the program says in the user's place begins.
+/// Beginnings of texts that the program writes in the user's place.
 const NOT_SAID: [&str; 4] =
     ["<user_instructions>", "<environment_context>", "<user_action>", "<turn_aborted>"];
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Bare {
     rollout: Rollout,
@@ -38,7 +40,7 @@ pub(super) struct Bare {
     turn: Turn,
 }
 
-/// Whether a line is one of these.
+/// Whether a line has this format.
 pub(super) fn is_bare(line: &Object<'_>) -> bool {
     is_whole(line) || is_header(line) || is_state(line) || is_item(line)
 }
@@ -117,7 +119,7 @@ impl Bare {
         emit.event(Kind::SessionStarted { model: None, cwd, version: None });
     }
 
-    /// The file is over.
+    /// Handles the end of the file.
     pub(super) fn end(&mut self, emit: &mut Emit<'_>) {
         self.rollout.give_up(emit);
         self.turn.source_ends(emit);
@@ -128,7 +130,7 @@ fn is_message(kind: Str<'_>) -> bool {
     kind.literal() == "\"message\""
 }
 
-/// Whether the user said it, and not the program.
+/// Whether the user wrote the text, and not the program.
 fn is_prompt(said: &str) -> bool {
     !NOT_SAID.iter().any(|it| said.trim_start().starts_with(it))
 }

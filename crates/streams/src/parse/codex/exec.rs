@@ -1,7 +1,8 @@
-//! What `codex exec --json` prints: no times, no model, and lists without what is in progress.
+//! Parses the output of `codex exec --json`: no times, no model, and lists without the status in
+//! progress.
 //!
-//! That a list's item is completed means that the turn is over, whatever the state of the list. An
-//! `error` ends nothing: only a failed turn does.
+//! A completed list item means that the turn is over, whatever the state of the list. An `error`
+//! ends nothing: only a failed turn does.
 
 use super::items::{self, Sort};
 use super::plan;
@@ -10,14 +11,14 @@ use crate::json::Object;
 use crate::parse::emit::{Emit, Who};
 use crate::parse::names::{digest, name, tell};
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Exec {
     thread: String,
-    /// How many processes have written into this stream. Each counts its items anew.
+    /// How many processes have written this stream. Each numbers its items from the start.
     run: u64,
-    /// The list that was told last.
-    told: Option<u64>,
+    /// A digest of the list that was reported last.
+    reported: Option<u64>,
 }
 
 impl Exec {
@@ -25,7 +26,7 @@ impl Exec {
         let kind = line.text("type").map_or("", |it| it.literal());
         if kind == "\"thread.started\"" {
             self.run += 1;
-            self.told = None;
+            self.reported = None;
             match line.text("thread_id").and_then(name) {
                 Some(thread) => self.thread = thread.into_owned(),
                 None => emit.warn("a thread without an id"),
@@ -85,8 +86,8 @@ impl Exec {
         };
         let id = item.text("id").map_or_else(Default::default, |it| it.cow());
         let now = digest(&[&id, list.raw()]);
-        let is_new = self.told.replace(now) != Some(now);
-        // The end of the turn tells the list once more.
+        let is_new = self.reported.replace(now) != Some(now);
+        // The end of the turn repeats the list.
         if is_new || kind != "\"item.completed\"" {
             let todo_id = format!("{}#{}.{id}", emit.agent_id(), self.run.max(1));
             let mut items = plan::printed(list, emit);

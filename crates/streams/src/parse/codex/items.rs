@@ -1,34 +1,34 @@
-//! The items that a turn consists of. All three forms have them, each in a spelling of its own.
+//! The items of a turn. All three forms have them, with different spellings.
 //!
-//! It knows nothing of lists: the one item that is a list is told where it is printed.
+//! Lists are handled elsewhere: the one item that is a list, where it is printed.
 
 use crate::event::joined;
 use crate::event::{Kind, Outcome, Role, Text, Usage};
 use crate::json::{Object, Value};
 use crate::parse::emit::Emit;
 
-/// What an item is.
+/// The type of an item.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// What the model said.
+    /// A message of the model.
     Message,
-    /// What it thought.
+    /// The model's reasoning.
     Reasoning,
-    /// What the user said.
+    /// A message of the user.
     User,
-    /// What a hook said in the user's place.
+    /// A message of a hook in the user's place.
     Hook,
-    /// Something that failed, and the agent goes on.
+    /// An error after which the agent goes on.
     Warning,
     Command,
     FileChange,
     Mcp,
-    /// A call that concerns sub-agents.
+    /// A call about sub-agents.
     Collab,
     WebSearch,
     /// The list.
     Todo,
-    /// Known, and of no interest.
+    /// Known, and ignored.
     Silent,
 }
 
@@ -59,7 +59,7 @@ impl Sort {
     }
 }
 
-/// An item has begun. Only calls of tools have a beginning that tells.
+/// Handles the start of an item. Only the starts of tool calls are reported.
 pub(super) fn started(sort: Sort, item: &Object<'_>, emit: &mut Emit<'_>) {
     if let (Some((name, arguments)), Some(id)) = (tool(sort, item), item.text("id")) {
         let input = input(arguments, item);
@@ -73,7 +73,7 @@ pub(super) fn started(sort: Sort, item: &Object<'_>, emit: &mut Emit<'_>) {
     }
 }
 
-/// An item is complete.
+/// Handles the end of an item.
 pub(super) fn completed(sort: Sort, item: &Object<'_>, emit: &mut Emit<'_>) {
     let say = |role, text| Kind::Text { role, text, delta: false };
     let content = || item.get("text").or_else(|| item.get("content")).and_then(joined);
@@ -126,13 +126,13 @@ pub(super) fn outcome(item: &Object<'_>) -> Option<Outcome> {
     }
 }
 
-/// What a tool is called, and which field has its arguments.
+/// The name of a tool, and the field with its arguments.
 fn tool(sort: Sort, item: &Object<'_>) -> Option<(String, &'static str)> {
     let word = |name: &str| item.text(name).map_or_else(String::new, |it| it.cow().into_owned());
     match sort {
         Sort::Command => Some(("command_execution".to_owned(), "command")),
         Sort::FileChange => Some(("file_change".to_owned(), "changes")),
-        // As the program's hooks call it.
+        // The name that the program's hooks use.
         Sort::Mcp => Some((format!("mcp__{}__{}", word("server"), word("tool")), ARGUMENTS)),
         Sort::Collab => Some((word("tool"), "prompt")),
         Sort::WebSearch => Some(("web_search".to_owned(), "query")),
@@ -146,7 +146,7 @@ fn tool(sort: Sort, item: &Object<'_>) -> Option<(String, &'static str)> {
     }
 }
 
-/// The field of which each field is an argument. Any other is an argument itself.
+/// The field whose fields are the arguments. Any other field is an argument itself.
 const ARGUMENTS: &str = "arguments";
 
 fn input(field: &str, item: &Object<'_>) -> Option<String> {
@@ -171,7 +171,7 @@ fn output<'a>(item: &Object<'a>) -> Option<Text<'a>> {
     }
 }
 
-/// Tokens as the program counts them: over the whole thread, what came from a cache included.
+/// Reads tokens as the program counts them: for the whole thread, including cached ones.
 pub(super) fn spent(usage: &Object<'_>) -> Usage {
     let count = |one: &str, other: &str| {
         usage.get(one).or_else(|| usage.get(other)).and_then(|it| it.u64())

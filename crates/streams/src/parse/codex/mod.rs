@@ -1,8 +1,8 @@
-//! The lines of Codex: what `codex exec --json` prints, its rollout files, and what its app server says.
+//! Parses Codex: the output of `codex exec --json`, rollout files, and messages of its app server.
 //!
-//! The three have nothing in common but the program, and a stream is one of them: its first line that
-//! tells decides. Here they are told apart; each has a file of its own. Rollouts of older versions have the
-//! same items without a wrapper.
+//! The three forms share nothing, and a stream has only one of them: its first clear line decides.
+//! This file distinguishes them; each form has a file of its own. Rollouts of older versions have
+//! the same items without a wrapper.
 
 mod bare;
 mod exec;
@@ -22,7 +22,7 @@ use crate::parse::Agent;
 use crate::parse::emit::Emit;
 use crate::parse::ours;
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Codex {
     form: Form,
@@ -30,7 +30,7 @@ pub(super) struct Codex {
 
 #[derive(Default, Debug)]
 enum Form {
-    /// No line has told.
+    /// No line has shown the form yet.
     #[default]
     Unknown,
     Exec(Exec),
@@ -39,7 +39,7 @@ enum Form {
     Server(Server),
 }
 
-/// What one line looks like.
+/// The form of one line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Exec,
@@ -106,13 +106,13 @@ impl Agent for Codex {
         match &mut self.form {
             Form::Rollout(rollout) => rollout.give_up(emit),
             Form::Bare(bare) => bare.end(emit),
-            // What these two say of a list, the program has taken.
+            // Lists in these two forms are always confirmed.
             Form::Unknown | Form::Exec(_) | Form::Server(_) => {}
         }
     }
 
     fn needles(&self) -> &'static [&'static str] {
-        // The lists, and what says whose they are.
+        // The lists, and the lines that say whose they are.
         const EXEC: &[&str] = &["\"todo_list\"", "\"thread.started\"", ours::NEEDLE, ours::SERVER];
         const ROLLOUT: &[&str] = &["update_plan", "\"session_meta\"", ours::NEEDLE, ours::SERVER];
         const SERVER: &[&str] =

@@ -1,15 +1,15 @@
-//! The plan as each of Codex's three forms writes it.
+//! The plan in each of Codex's three forms.
 
 use crate::event::{Item, Status};
 use crate::json::Value;
 use crate::parse::emit::Emit;
 use crate::parse::todo::{self, Meaning, Shape};
 
-/// As the model gives it to `update_plan`.
+/// As the model passes it to `update_plan`.
 pub(super) const ARGUMENTS: Shape =
     Shape { text: "step", status: "status", active_form: None, read: todo::common };
 
-/// As the app server tells it.
+/// As the app server reports it.
 pub(super) const NOTIFIED: Shape =
     Shape { text: "step", status: "status", active_form: None, read: notified };
 
@@ -20,7 +20,7 @@ fn notified(status: &str) -> Option<Meaning> {
     }
 }
 
-/// As `exec --json` prints it: what is in progress is lost.
+/// As `exec --json` prints it: the status in progress is lost.
 pub(super) fn printed<'a>(list: Value<'a>, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
     todo::each(list, emit, |number, entry, emit| {
         let text = todo::text(number, entry.text("text"), emit)?;

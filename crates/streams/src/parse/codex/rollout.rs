@@ -1,8 +1,9 @@
-//! Codex's rollout files: what it keeps of a thread, with times, and plans with all their statuses.
+//! Parses Codex's rollout files: what it stores of a thread, with times, and plans with all
+//! statuses.
 //!
-//! Most things stand there twice, as what the model sees (`response_item`) and as what happened
-//! (`event_msg`). Messages, thoughts and calls are taken from the first, because every version has them
-//! there; what the user and hooks said, and how a call ended, from the second.
+//! Most things are there twice, as what the model sees (`response_item`) and as what happened
+//! (`event_msg`). Messages, reasoning and calls are read from the first, because every version has
+//! them there; messages of the user and of hooks, and the end of a call, from the second.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,37 +20,37 @@ use crate::parse::pending::{Call, Pending};
 use crate::parse::time::Clock;
 use crate::parse::todo;
 
-/// The most calls of which is known that they were made, or how they ended.
+/// Maximum of calls that are stored as reported, or with their end.
 const MOST_CALLS: usize = 4_096;
 
-/// How the plan's tool is written, in a script too.
+/// The name of the plan tool, also in scripts.
 const PLAN: &str = "update_plan";
 
-/// Which of the two ways to write a plan it was.
+/// The two ways to write a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
-    /// A call of the tool.
+    /// A tool call.
     Call,
-    /// A script that has one.
+    /// A script that contains the call.
     Script,
 }
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Rollout {
     clock: Clock,
-    /// The thread that the file belongs to, once it said so.
+    /// The thread of the file, once it is known.
     thread: Option<String>,
     /// The root thread.
     session: String,
-    /// The thread, if it is a sub-agent's.
+    /// The thread, if it belongs to a sub-agent.
     agent: Option<String>,
     names: Names,
     pending: Pending<Way>,
-    /// Calls that were told, and how those ended of which the program said so.
+    /// Calls that were reported, and calls whose end the program has reported.
     calls: VecDeque<u64>,
     outcomes: BTreeMap<u64, Outcome>,
-    /// What was spent when it was told last.
+    /// The usage that was reported last.
     spent: u64,
 }
 
@@ -58,7 +59,7 @@ impl Rollout {
         !self.pending.is_empty()
     }
 
-    /// Says whose file it is, where its first line is not this version's.
+    /// Sets the thread, for files whose first line has an older format.
     pub(super) fn is_of(&mut self, thread: &str) {
         self.session = thread.to_owned();
         self.thread = Some(thread.to_owned());
@@ -94,7 +95,7 @@ impl Rollout {
             return emit.warn("a thread without an id");
         };
         if self.thread.as_deref().is_some_and(|it| it != thread) {
-            // A copy of the thread that this one was made from.
+            // A copy of the thread that this one was forked from.
             return;
         }
         let root = meta.text("session_id").and_then(name);
@@ -117,18 +118,19 @@ impl Rollout {
         });
     }
 
-    /// What the model said or was told.
+    /// Handles an item that the model wrote or was given.
     pub(super) fn response(&mut self, item: &Object<'_>, emit: &mut Emit<'_>) {
         match item.text("type").map_or("", |it| it.literal()) {
             "\"message\"" => {
-                // What stands in the user's place is mostly the program's; the events say what is not.
+                // Messages in the user's place are mostly the program's; the events have those of
+                // the user.
                 let is_model = item.text("role").is_some_and(|it| it.is("assistant"));
                 if let Some(text) = item.get("content").filter(|_| is_model).and_then(joined) {
                     emit.event(Kind::Text { role: Role::Assistant, text, delta: false });
                 }
             }
             "\"agent_message\"" => {
-                // From another agent: the one that gave the task, or the one that did it.
+                // A message of another agent: the one that gave the task, or the one that did it.
                 if let Some(text) = item.get("content").and_then(joined) {
                     emit.event(Kind::Text { role: Role::System, text, delta: false });
                 }
@@ -170,7 +172,7 @@ impl Rollout {
             return self.awaits(id, Way::Call, input, emit);
         }
         if is_custom && tool.literal() == "\"exec\"" {
-            // The search for lists finds the name as it stands.
+            // The search for lists finds only the unescaped name.
             let script = input.filter(|it| it.literal().contains(PLAN));
             let plans = script.map(|it| Plans::of(&it.cow())).unwrap_or_default();
             if plans.is_any() {
@@ -190,7 +192,7 @@ impl Rollout {
             Some(area) => format!("{area}.{tool}"),
             None => tool.into_owned(),
         };
-        // Arguments are JSON inside a text; if they are not, the text itself is JSON.
+        // The arguments are JSON inside a text; otherwise the text itself is the argument.
         let inside = input.map_or(Cow::Borrowed(""), |it| it.cow());
         let inside = json::text(inside.as_bytes()).ok().filter(|_| !is_custom);
         let inner = inside.as_deref().and_then(|it| Value::read(it).ok());
@@ -247,10 +249,11 @@ impl Rollout {
         emit.event(Kind::ToolCompleted { call_id, name: None, status, output });
     }
 
-    /// What came of a plan. Only the words of the answer tell whether it was taken.
+    /// Handles the result of a plan. Only the text of the result says whether the plan was
+    /// accepted.
     fn planned(&mut self, call: &Call<Way>, said: &str, emit: &mut Emit<'_>) {
         if call.what == Way::Script {
-            // The script ran; whether the call in it was reached, nobody wrote down.
+            // The script ran, but nothing records whether the call in it was reached.
             if said.starts_with("Script completed") || said.starts_with("Script running") {
                 self.tell_script(&call.input, emit);
             }
@@ -264,7 +267,7 @@ impl Rollout {
             _ => {
                 emit.todo_call();
                 let start: String = said.chars().take(60).collect();
-                emit.warn(format!("a plan was answered with {start:?}, which means nothing to us"));
+                emit.warn(format!("unknown answer to a plan: {start:?}"));
             }
         }
     }
@@ -276,7 +279,7 @@ impl Rollout {
         }
         if plans.computed > 0 {
             emit.todo_call();
-            emit.warn("a script made a plan of what it computed; the file does not have it");
+            emit.warn("a script computed its plan, so the file does not contain it");
         }
     }
 
@@ -289,11 +292,11 @@ impl Rollout {
             Some(plan) => {
                 self.names.tell(&mut todo::whole(plan, ARGUMENTS, emit), unconfirmed, emit);
             }
-            None => emit.warn("a plan was written, but the call has none"),
+            None => emit.warn("a plan was written, but its call has none"),
         }
     }
 
-    /// What was asked for and will not be answered any more.
+    /// Gives up calls that will not get a result any more.
     pub(super) fn give_up(&mut self, emit: &mut Emit<'_>) {
         for call in self.pending.give_up(|_| true).into_iter().filter(|it| it.is_wish) {
             emit.of(Who { session: &call.session, agent: call.agent.as_deref() });
@@ -304,13 +307,13 @@ impl Rollout {
         }
     }
 
-    /// What the program says happened.
+    /// Handles an event of the program.
     fn happened(&mut self, event: &Object<'_>, emit: &mut Emit<'_>) {
         match event.text("type").map_or("", |it| it.literal()) {
             "\"task_started\"" | "\"turn_started\"" => {
-                // A process that was killed left its turn open.
+                // A killed process left its turn open.
                 self.give_up(emit);
-                // The program says after that what the user said.
+                // The program reports the prompt afterwards.
                 emit.turn_starts();
             }
             "\"task_complete\"" | "\"turn_complete\"" => {
@@ -356,7 +359,7 @@ impl Rollout {
     fn counted(&mut self, event: &Object<'_>, emit: &mut Emit<'_>) {
         let Some(total) = event.path(&["info", "total_token_usage"]) else { return };
         let now = digest(&[total.raw()]);
-        // It is also said when only the limits have changed.
+        // This event is also written when only the limits have changed.
         if let Some(total) = total.object()
             && std::mem::replace(&mut self.spent, now) != now
         {
@@ -369,7 +372,7 @@ impl Rollout {
             return emit.warn("a line without its item");
         };
         match Sort::of(&item) {
-            // They are taken from what the model sees.
+            // These are read from the response items.
             Some(Sort::Message | Sort::Reasoning | Sort::Todo | Sort::Silent) => {}
             Some(Sort::User | Sort::Hook | Sort::Warning) => {
                 if let Some(sort) = Sort::of(&item) {
@@ -386,14 +389,15 @@ impl Rollout {
                 let id = item.text("id").map_or_else(Default::default, |it| it.cow());
                 let known = digest(&[&id]);
                 match items::outcome(&item) {
-                    // The answer to the call comes on its own, and does not say how it ended.
+                    // The result of the call follows on its own, and does not say how the call
+                    // ended.
                     Some(outcome) if self.calls.contains(&known) => {
                         if self.outcomes.len() >= MOST_CALLS {
                             self.outcomes.pop_first();
                         }
                         self.outcomes.insert(known, outcome);
                     }
-                    // What a script called.
+                    // A call made by a script.
                     Some(_) | None => items::completed(sort, &item, emit),
                 }
             }
@@ -402,7 +406,7 @@ impl Rollout {
     }
 }
 
-/// How a call ended of which there is nothing but words.
+/// How a call ended, if there is only a text.
 fn ended(said: &str) -> Outcome {
     let refusals = ["unsupported call", "failed to parse", "Script failed", "Script error"];
     if said.ends_with("aborted by user") {

@@ -1,26 +1,26 @@
-//! Plans in the scripts of models that work in code alone.
+//! Finds plans in scripts of models that only write code.
 //!
-//! Such a model writes JavaScript, and nothing else of its plan is kept. Where the plan stands in the
-//! script as it is, it is read; where the script computes it, that is said. Nothing is run, and whether
-//! the call was reached nobody can know.
+//! Such a model writes JavaScript, which is the only record of its plan. If the plan is a literal
+//! in the script, it is read; if the script computes it, a warning says so. The script is not
+//! executed, and it is unknown whether the call was reached.
 
 use crate::json::write_string;
 
-/// The deepest nesting, and the most calls, that are read.
+/// Maximum of nesting and of calls.
 const MOST_DEPTH: usize = 16;
 const MOST_CALLS: usize = 64;
 
 /// The ways to write the call, up to its arguments.
 const CALLS: [&str; 3] = ["tools.update_plan", "tools[\"update_plan\"]", "tools['update_plan']"];
 
-/// What a script says about plans.
+/// The plans in a script.
 #[derive(PartialEq, Eq, Debug, Default)]
 pub(super) struct Plans {
     /// The arguments of each call, as JSON.
     pub(super) written: Vec<String>,
-    /// How many calls have arguments that are no literals.
+    /// How many calls have arguments that are not literals.
     pub(super) computed: usize,
-    /// Whether it calls other tools too.
+    /// Whether the script calls other tools too.
     pub(super) has_others: bool,
 }
 
@@ -51,13 +51,13 @@ impl Plans {
         plans
     }
 
-    /// Whether it is about plans at all.
+    /// Whether the script has any call of the plan tool.
     pub(super) fn is_any(&self) -> bool {
         !self.written.is_empty() || self.computed > 0
     }
 }
 
-/// Turns a literal of JavaScript into JSON.
+/// Converts a JavaScript literal to JSON.
 struct Literal<'a> {
     rest: &'a str,
     out: Vec<u8>,
@@ -141,7 +141,7 @@ impl<'a> Literal<'a> {
         Some(())
     }
 
-    /// Whole numbers and the words that JSON knows.
+    /// Integers, and the words that JSON knows.
     fn word(&mut self) -> Option<()> {
         let word = self.take(|it| it.is_alphanumeric() || it == '_' || it == '$')?;
         let is_number = word.bytes().all(|it| it.is_ascii_digit())
@@ -154,7 +154,7 @@ impl<'a> Literal<'a> {
             _ => return None,
         };
         self.out.extend_from_slice(json.as_bytes());
-        // A sum or a call begins like a literal.
+        // A sum or a call also begins with a literal.
         self.blanks();
         self.rest.starts_with([',', '}', ']', ')']).then_some(())
     }
@@ -181,7 +181,7 @@ impl<'a> Literal<'a> {
         }
         self.rest = chars.as_str();
         self.blanks();
-        // Texts that are added to one another are computed.
+        // A concatenation is computed.
         self.rest.starts_with([',', '}', ']', ')', ':']).then_some(text)
     }
 }

@@ -1,7 +1,8 @@
-//! What `codex app-server` says: JSON-RPC without the field that says so, many threads in one stream.
+//! Parses messages of `codex app-server`: JSON-RPC without the version field, many threads in one
+//! stream.
 //!
-//! Only what the server sends on its own is read. Whoever recorded both directions put each message into
-//! a wrapper that says which it is.
+//! Only the server's notifications are read. A recording of both directions has each message in a
+//! wrapper with its direction.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::parse::emit::{Emit, Who};
 use crate::parse::names::{MOST_AGENTS, Names, name};
 use crate::parse::{time, todo};
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Server {
     names: Names,
@@ -81,7 +82,7 @@ impl Server {
                     emit.event(Kind::ToolWaiting { call_id: Text::raw(call), question });
                 }
             }
-            // Parts of what comes whole, and what concerns nobody's turn.
+            // Parts of messages that follow as a whole, and messages that belong to no turn.
             "\"item/agentMessage/delta\""
             | "\"item/reasoning/summaryPartAdded\""
             | "\"item/reasoning/summaryTextDelta\""
@@ -100,7 +101,7 @@ impl Server {
         }
     }
 
-    /// Remembers whose sub-agent a thread is.
+    /// Stores the parent of a sub-agent's thread.
     fn belongs(&mut self, thread: &Object<'_>) {
         let is_sub = thread.text("parentThreadId").is_some();
         let (id, root) = (thread.text("id"), thread.text("sessionId"));

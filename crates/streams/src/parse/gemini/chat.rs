@@ -1,10 +1,11 @@
-//! Gemini CLI's chat files: messages that come again as they grow, patches, and steps back.
+//! Parses Gemini CLI's chat files: messages that are repeated as they grow, patches, and rewinds.
 //!
-//! A call is kept once it has ended, with the list that it left. A checkpoint (`$set` with messages)
-//! restates what was there before under other ids: nothing in it is news but a list that this file has
-//! not told. The file does not say when a turn is over, unless it failed or was cancelled.
+//! A call is stored once it has ended, with the list that it left. A checkpoint (`$set` with
+//! messages) repeats the history under other ids: nothing in it is new, except a list that this
+//! file has not reported. The file does not say when a turn ends, unless it failed or was
+//! cancelled.
 //!
-//! Older versions wrote the whole chat as one object, anew with each message.
+//! Older versions wrote the whole chat as one object, again with each message.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,10 +20,10 @@ use crate::parse::names::{Names, digest, name};
 use crate::parse::time::Clock;
 use crate::parse::turns::Turn;
 
-/// The most calls of a checkpoint that are matched with their results.
+/// Maximum of calls of a checkpoint that are matched with their results.
 const MOST_CALLS: usize = 4_096;
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Chat {
     clock: Clock,
@@ -72,7 +73,7 @@ impl Chat {
         self.message(line, emit);
     }
 
-    /// The file is over.
+    /// Handles the end of the file.
     pub(super) fn end(&mut self, emit: &mut Emit<'_>) {
         self.turn.source_ends(emit);
     }
@@ -90,7 +91,7 @@ impl Chat {
     fn rewind(&mut self, message: Value<'_>, emit: &mut Emit<'_>) {
         let id = message.str().map_or(Cow::Borrowed(""), |it| it.cow());
         match self.chronicle.rewind(digest(&[&id])) {
-            None => emit.warn("the chat was taken back to a message that is not here"),
+            None => emit.warn("the chat was rewound to an unknown message"),
             Some(false) => {}
             Some(true) => {
                 let last = self.chronicle.last().cloned();
@@ -158,7 +159,7 @@ impl Chat {
         }
     }
 
-    /// Where the turn stands after a message of the model's.
+    /// Updates the turn after a message of the model.
     fn stands(&mut self, message: &Object<'_>, emit: &mut Emit<'_>) {
         if matches!(self.turn, Turn::Unknown | Turn::Over) {
             return;
@@ -167,14 +168,14 @@ impl Chat {
         let has_calls = !calls.is_empty();
         let is_cancelled = |it: &Value<'_>| it.text("status").is_some_and(|it| it.is("cancelled"));
         if has_calls && calls.iter().all(is_cancelled) {
-            // The program gives the turn back to the user.
+            // The program ends the turn.
             return self.turn.ends(Outcome::Cancelled, None, emit);
         }
         let has_text = message.get("content").and_then(joined).is_some_and(|it| !it.is_blank());
         self.turn.goes_on(has_text && !has_calls, emit);
     }
 
-    /// A call that has ended. The message comes again with every one that does.
+    /// Handles a call that has ended. The message is repeated for each call that ends.
     fn called(&mut self, call: &Object<'_>, message: u64, emit: &mut Emit<'_>) {
         let (Some(id), Some(tool)) = (call.text("id"), call.text("name")) else {
             return emit.warn("a tool call without id or name");
@@ -205,13 +206,13 @@ impl Chat {
         emit.event(Kind::ToolCompleted { call_id: Text::raw(id), name, status, output });
     }
 
-    /// A todo tool succeeded.
+    /// Handles a successful call of a todo tool.
     fn took(&mut self, tool: Tool, call: &Object<'_>, message: u64, emit: &mut Emit<'_>) {
         emit.todo_call();
         let Some(todos) = shown(tool, call) else {
             return emit.warn("a list was changed, but its result does not show it");
         };
-        // The tracker shows the list whether or not it has changed.
+        // The tracker shows the list even if it has not changed.
         let is_same = self.chronicle.last().is_some_and(|it| it.todos == todos.raw());
         if !(tool.is_tracker() && is_same) {
             self.chronicle.left(message, tool, todos.raw());
@@ -219,7 +220,7 @@ impl Chat {
         }
     }
 
-    /// The messages are these from now on.
+    /// Replaces all messages.
     fn checkpoint(&mut self, messages: Value<'_>, emit: &mut Emit<'_>) {
         self.chronicle.begin_anew();
         let mut asked: BTreeMap<Cow<'_, str>, Value<'_>> = BTreeMap::new();
@@ -268,7 +269,7 @@ impl Chat {
                 news = is_news.then_some((tool, todos));
             }
         }
-        // Of a history that was told elsewhere, only how it ended.
+        // Of a history that was reported elsewhere, only the last list is new.
         if let Some((tool, todos)) = news {
             emit.todo_call();
             self.names.tell(&mut todos::items(todos, tool, emit), false, emit);
@@ -276,14 +277,14 @@ impl Chat {
     }
 }
 
-/// The list that a call left: what the program shows of it, else what was asked for.
+/// The list that a call left: from its result, else from its arguments.
 fn shown<'a>(tool: Tool, call: &Object<'a>) -> Option<Value<'a>> {
     let shown = call.path(&["resultDisplay", "todos"]).filter(|it| it.is_array());
     let asked = || call.path(&["args", "todos"]).filter(|it| it.is_array() && tool == Tool::Write);
     shown.or_else(asked)
 }
 
-/// Whether the user said it, and not the program.
+/// Whether the user wrote the text, and not the program.
 fn is_prompt(content: Value<'_>) -> bool {
     let parts = content.items();
     let is_answer = parts.iter().any(|it| it.get("functionResponse").is_some());
@@ -292,7 +293,7 @@ fn is_prompt(content: Value<'_>) -> bool {
     !is_answer && !is_context
 }
 
-/// Whether the program says that the user ended the turn.
+/// Whether the program says that the user cancelled the turn.
 fn is_cancelled(said: &str) -> bool {
     said.starts_with("Request cancelled") || said.starts_with("User cancelled")
 }

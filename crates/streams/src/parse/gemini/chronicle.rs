@@ -1,21 +1,21 @@
-//! Which messages a chat has, and which list each of them left behind.
+//! The messages of a chat, and the list after each of them.
 //!
-//! A chat can be taken back to an earlier message, and then its list is what it was before. What is kept
-//! is bounded: of a very long chat the oldest lists are forgotten.
+//! A chat can be rewound to an earlier message, and its list with it. Memory is bounded: in a very
+//! long chat, the oldest lists are forgotten.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::todos::Tool;
 
-/// The most messages, lists, and bytes of lists that are kept.
+/// Maximum of stored messages, lists, and bytes of lists.
 const MOST_MESSAGES: usize = 1 << 16;
 const MOST_LISTS: usize = 256;
 const MOST_BYTES: usize = 4 << 20;
 
-/// A list as a message left it.
+/// The list after a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Left {
-    /// Which message left it, counted as they came; 0 if none that is still there.
+    /// The number of the message; 0 if the message does not exist any more.
     number: u64,
     pub(super) tool: Tool,
     /// The todos as JSON.
@@ -26,7 +26,7 @@ pub(super) struct Left {
 #[derive(Default, Debug)]
 pub(super) struct Chronicle {
     messages: VecDeque<u64>,
-    /// The messages again, with how manieth each is.
+    /// The number of each message.
     numbers: BTreeMap<u64, u64>,
     count: u64,
     lists: VecDeque<Left>,
@@ -34,7 +34,7 @@ pub(super) struct Chronicle {
 }
 
 impl Chronicle {
-    /// A message, new or not.
+    /// Adds a message, unless it is known.
     pub(super) fn message(&mut self, message: u64) {
         if self.numbers.contains_key(&message) {
             return;
@@ -49,7 +49,7 @@ impl Chronicle {
         }
     }
 
-    /// A message left a list.
+    /// Stores the list after a message.
     pub(super) fn left(&mut self, message: u64, tool: Tool, todos: &str) {
         let number = self.numbers.get(&message).copied().unwrap_or_default();
         self.bytes += todos.len();
@@ -61,7 +61,7 @@ impl Chronicle {
         }
     }
 
-    /// The messages are others from now on; the list stays as it is.
+    /// Forgets all messages; the list stays.
     pub(super) fn begin_anew(&mut self) {
         self.messages.clear();
         self.numbers.clear();
@@ -71,13 +71,13 @@ impl Chronicle {
         self.bytes = self.lists.iter().map(|it| it.todos.len()).sum();
     }
 
-    /// The list as it is now.
+    /// The present list.
     pub(super) fn last(&self) -> Option<&Left> {
         self.lists.back()
     }
 
-    /// Takes the chat back to before a message. None if there is no such message, else whether the list
-    /// is another now.
+    /// Rewinds the chat to before a message. Returns whether the list has changed; `None` if there
+    /// is no such message.
     pub(super) fn rewind(&mut self, message: u64) -> Option<bool> {
         let number = *self.numbers.get(&message)?;
         while let Some(last) = self.messages.pop_back() {
@@ -94,10 +94,10 @@ impl Chronicle {
     }
 }
 
-/// The most things that are known again.
+/// Maximum of stored entries.
 const MOST_SEEN: usize = 1 << 16;
 
-/// What has been told already.
+/// What has been reported already.
 #[derive(Default, Debug)]
 pub(super) struct Seen {
     order: VecDeque<u64>,
@@ -105,7 +105,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Remembers something. Gives whether it is new.
+    /// Adds an entry. Returns whether it is new.
     pub(super) fn insert(&mut self, thing: u64) -> bool {
         let is_new = self.all.insert(thing);
         if is_new {

@@ -1,6 +1,7 @@
-//! The lines of Gemini CLI: what it prints with `--output-format stream-json`, and its chat files.
+//! Parses Gemini CLI: the output of `--output-format stream-json`, and chat files.
 //!
-//! A stream is one of the two: its first line that tells decides. Each has a file of its own.
+//! A stream has one of the two forms: its first clear line decides. Each form has a file of its
+//! own.
 
 mod chat;
 mod chronicle;
@@ -15,7 +16,7 @@ use crate::parse::Agent;
 use crate::parse::emit::Emit;
 use crate::parse::ours;
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Gemini {
     form: Form,
@@ -23,14 +24,14 @@ pub(super) struct Gemini {
 
 #[derive(Default, Debug)]
 enum Form {
-    /// No line has told.
+    /// No line has shown the form yet.
     #[default]
     Unknown,
     Print(Box<Print>),
     Chat(Box<Chat>),
 }
 
-/// What one line looks like.
+/// The form of one line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Print,
@@ -98,7 +99,7 @@ impl Agent for Gemini {
     fn is_waiting(&self) -> bool {
         match &self.form {
             Form::Print(print) => print.is_waiting(),
-            // Any message may be the one that the chat is taken back to.
+            // The chat may be rewound to any message.
             Form::Unknown | Form::Chat(_) => true,
         }
     }

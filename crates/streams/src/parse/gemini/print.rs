@@ -1,8 +1,9 @@
-//! What Gemini CLI prints with `--output-format stream-json`.
+//! Parses the output of Gemini CLI with `--output-format stream-json`.
 //!
-//! Results do not have the list: it is in the call, and stands once the result says so. Results come
-//! together when all calls of a message have ended. A call that was cancelled is reported as a success.
-//! The ids of the tracker's tasks are never printed, so what happens to a task cannot be joined with it.
+//! Results do not have the list: it is in the call, and the result confirms it. Results come
+//! together when all calls of a message have ended. A cancelled call is reported as a success. The
+//! ids of the tracker's tasks are never printed, so later changes of a task cannot be matched with
+//! it.
 
 use std::borrow::Cow;
 
@@ -15,10 +16,10 @@ use crate::parse::pending::{Call, Pending};
 use crate::parse::time::Clock;
 use crate::parse::todo::MOST_ITEMS;
 
-/// The most bytes of the titles of tasks that are kept.
+/// Maximum size of the stored titles of tasks.
 const MOST_BYTES: usize = 4 << 20;
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Print {
     clock: Clock,
@@ -29,12 +30,12 @@ pub(super) struct Print {
     is_turn_open: bool,
 }
 
-/// The tasks that were seen to be made.
+/// The tasks that were created in this stream.
 #[derive(Default, Debug)]
 struct Tracker {
     titles: Vec<String>,
     bytes: usize,
-    /// Whether something happened to a task of which nobody knows which it is.
+    /// Whether an unknown task was changed.
     is_assumed: bool,
 }
 
@@ -130,17 +131,17 @@ impl Print {
             true => Outcome::Error,
             false => Outcome::Success,
         };
-        // What is shown of an error is often less than what is said.
+        // The shown text of an error often has less than its message.
         let reason = line.path(&["error", "message"]).and_then(|it| it.str()).filter(|_| is_error);
         let output = reason.or(output).map(Text::raw);
         emit.event(Kind::ToolCompleted { call_id: Text::raw(id), name: None, status, output });
     }
 
-    /// A todo tool succeeded.
+    /// Handles a successful call of a todo tool.
     fn taken(&mut self, call: &Call<Tool>, output: Option<Str<'_>>, emit: &mut Emit<'_>) {
         let said = output.map_or(Cow::Borrowed(""), |it| it.cow());
         let tool = call.what;
-        // One of the program's two loops gives the list as JSON inside a text.
+        // One of the program's two loops returns the list as JSON inside a text.
         let shown = json::text(said.as_bytes()).ok();
         let shown = shown.as_deref().and_then(|it| Value::read(it).ok()?.get("todos"));
         if let Some(todos) = shown.filter(|it| it.is_array()) {
@@ -148,7 +149,7 @@ impl Print {
             return self.names.tell(&mut todos::items(todos, tool, emit), false, emit);
         }
         if !said.is_empty() && !said.starts_with("Success") && !tool.is_tracker() {
-            // It was cancelled, which is reported as a success.
+            // The call was cancelled, which is reported as a success.
             return;
         }
         match tool {
@@ -165,12 +166,12 @@ impl Print {
             Some(todos) => {
                 self.names.tell(&mut todos::items(todos, Tool::Write, emit), unconfirmed, emit);
             }
-            None => emit.warn("a list was written, but the call has none"),
+            None => emit.warn("a list was written, but its call has none"),
         }
     }
 
-    /// The tracker made or changed a task. What is known of the list are the titles of those that were
-    /// made here; how they stand is a guess from the first change on.
+    /// Handles the creation or change of a task by the tracker. Only the titles of tasks created in
+    /// this stream are known; from the first change on, their statuses are a guess.
     fn tracked(&mut self, tool: Tool, input: &str, emit: &mut Emit<'_>) {
         emit.todo_call();
         let Ok(input) = Value::read(input) else { return };
@@ -236,7 +237,8 @@ impl Print {
         emit.event(Kind::TurnCompleted { status, reason: code.map(Text::raw) });
     }
 
-    /// The process ended in the middle of a turn, as it does when it is interrupted: it says nothing then.
+    /// Handles the end of the process in the middle of a turn, for example by an interrupt: it
+    /// prints nothing then.
     pub(super) fn breaks_off(&mut self, emit: &mut Emit<'_>) {
         self.give_up(emit);
         if std::mem::take(&mut self.is_turn_open) {
@@ -245,7 +247,7 @@ impl Print {
         }
     }
 
-    /// What was asked for and will not be answered any more.
+    /// Gives up calls that will not get a result any more.
     fn give_up(&mut self, emit: &mut Emit<'_>) {
         for call in self.pending.give_up(|_| true).into_iter().filter(|it| it.is_wish) {
             emit.of(Who { session: &call.session, agent: None });
@@ -255,7 +257,7 @@ impl Print {
     }
 }
 
-/// Whether a success was none.
+/// Whether a result that looks like a success is a cancellation.
 pub(super) fn is_cancelled(output: &str) -> bool {
     output.starts_with("Command cancelled by user")
         || output.starts_with("Command was cancelled")

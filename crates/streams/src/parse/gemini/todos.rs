@@ -5,14 +5,14 @@ use crate::json::{Str, Value};
 use crate::parse::emit::Emit;
 use crate::parse::todo::{self, Meaning, Shape};
 
-/// As `write_todos` takes it, and as both tools' results show it.
+/// The fields of `write_todos`, and of the lists in results.
 const SHAPE: Shape =
     Shape { text: "description", status: "status", active_form: None, read: status };
 
 fn status(status: &str) -> Option<Meaning> {
     match status {
         "blocked" => Some(Meaning::Blocked),
-        // The tracker's own words.
+        // Statuses of the tracker.
         "open" => Some(Meaning::Is(Status::Pending)),
         "closed" => Some(Meaning::Is(Status::Completed)),
         other => todo::common(other),
@@ -22,13 +22,13 @@ fn status(status: &str) -> Option<Meaning> {
 /// The todo tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Tool {
-    /// Gives the whole list.
+    /// Writes the whole list.
     Write,
-    /// Makes a task.
+    /// Creates a task.
     Create,
-    /// Changes one.
+    /// Changes a task.
     Update,
-    /// Looks, or links tasks to one another.
+    /// Reads, or links tasks.
     Other,
 }
 
@@ -48,8 +48,8 @@ impl Tool {
     }
 }
 
-/// The items of a list. Those of the tracker have an id at the end of their text and stand below the
-/// one that they belong to.
+/// The items of a list. Those of the tracker have their id at the end of the text, and are indented
+/// below their parent.
 pub(super) fn items<'a>(todos: Value<'a>, tool: Tool, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
     let mut items = todo::whole(todos, SHAPE, emit);
     if tool.is_tracker() {
@@ -67,7 +67,7 @@ pub(super) fn items<'a>(todos: Value<'a>, tool: Tool, emit: &mut Emit<'_>) -> Ve
     items
 }
 
-/// A task as the tracker draws it: `  task: Write code (10e943)`.
+/// A task as the tracker prints it: `  task: Write code (10e943)`.
 struct Task<'a> {
     depth: usize,
     title: &'a str,

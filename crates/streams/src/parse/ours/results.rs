@@ -1,7 +1,7 @@
-//! What the results of our tools say of a list, in the words of each dialect.
+//! Parses the results of our tools, in each dialect.
 //!
-//! Results that are JSON are read as such. Others are lines of text that the server writes for a model; an
-//! agent may put lines of its own before and after them. What cannot be read changes nothing.
+//! JSON results are parsed as JSON. Others are lines of text that the server writes for a model; an
+//! agent may add lines before and after them. A result that cannot be parsed changes nothing.
 
 use punchlist_model::json_text::replace_lone_surrogates;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::super::todo::{self, MOST_ITEMS, Meaning};
 use super::Tool;
 use crate::event::{Item, Status, Text};
 
-/// The most bytes of titles of one plan, and the longest id.
+/// Maximum size of the titles of a plan, and maximum length of an id.
 const MOST_BYTES: usize = 4 << 20;
 const LONGEST_ID: usize = 64;
 
@@ -52,7 +52,7 @@ impl Todo {
     }
 }
 
-/// Changes a list as a result says. Gives whether it says anything.
+/// Applies a result to a list. Returns whether the result has any information.
 pub(super) fn apply(todos: &mut Vec<Todo>, tool: Tool, input: Option<&str>, said: &str) -> bool {
     let json = || json_in(said);
     let input = || input.and_then(read_json);
@@ -67,10 +67,10 @@ pub(super) fn apply(todos: &mut Vec<Todo>, tool: Tool, input: Option<&str>, said
             let is_cleared = said.contains("Successfully cleared the todo list.");
             replace(todos, if is_cleared { Some(Vec::new()) } else { numbered(said) })
         }
-        // It answers with the plan only where others had a hand in it.
+        // The result has the plan only if somebody else has changed it.
         Tool::UpdatePlan => {
-            let told = numbered(said).filter(|_| said.contains("The plan is now:"));
-            replace(todos, told.or_else(|| steps(&input()?)))
+            let entries = numbered(said).filter(|_| said.contains("The plan is now:"));
+            replace(todos, entries.or_else(|| steps(&input()?)))
         }
         Tool::TaskCreate => task_created(todos, said, input().as_ref()),
         Tool::TaskUpdate => {
@@ -81,7 +81,8 @@ pub(super) fn apply(todos: &mut Vec<Todo>, tool: Tool, input: Option<&str>, said
     }
 }
 
-/// Whether a result of the dialect `turn` is one of our server: its keys, and ids as we give them.
+/// Whether a result of the dialect `turn` comes from our server: by its keys, and the format of its
+/// ids.
 pub(super) fn is_turn(tool: Tool, said: &str) -> bool {
     let Some(json) = json_in(said) else { return false };
     let is_ours = |it: &Value| {
@@ -110,7 +111,7 @@ fn read_json(text: &str) -> Option<Value> {
     serde_json::from_slice(&replace_lone_surrogates(text.as_bytes())).ok()
 }
 
-/// The JSON among what an agent was told: a line of its own, in whatever wrapper.
+/// The JSON in an output: a line of its own, in any wrapper.
 fn json_in(said: &str) -> Option<Value> {
     let unwrapped = said.lines().map(|line| {
         let line = line.trim();
@@ -120,11 +121,11 @@ fn json_in(said: &str) -> Option<Value> {
     unwrapped.into_iter().find(|it| it.starts_with('{') && it.ends_with('}')).and_then(read_json)
 }
 
-/// The list is this from now on; nothing changes where none was told.
-fn replace(todos: &mut Vec<Todo>, told: Option<Vec<Todo>>) -> bool {
-    let Some(told) = told else { return false };
+/// Replaces the list; `None` changes nothing.
+fn replace(todos: &mut Vec<Todo>, entries: Option<Vec<Todo>>) -> bool {
+    let Some(entries) = entries else { return false };
     todos.clear();
-    for todo in told {
+    for todo in entries {
         if has_room(todos, &todo) {
             todos.push(todo);
         }
@@ -147,7 +148,7 @@ fn created(todos: &mut Vec<Todo>, result: &Value) -> bool {
     true
 }
 
-/// `{"items":[…],"summary":{"total"}}`: all of the plan, or those that were asked for.
+/// `{"items":[…],"summary":{"total"}}`: the whole plan, or the requested items.
 fn listed(todos: &mut Vec<Todo>, result: &Value) -> bool {
     let Some(items) = result["items"].as_array() else { return false };
     if result["summary"]["total"].as_u64() == Some(items.len() as u64) {
@@ -159,13 +160,13 @@ fn listed(todos: &mut Vec<Todo>, result: &Value) -> bool {
     true
 }
 
-/// One item as it is now.
+/// The present state of one item.
 fn set(todos: &mut Vec<Todo>, entry: &Value) -> bool {
     let known = todos.iter().find(|it| it.id.is_some() && it.id.as_deref() == entry["id"].as_str());
     read(entry, known).is_some_and(|todo| put(todos, todo))
 }
 
-/// Puts an item in its place, or at the end.
+/// Replaces an item, or appends it.
 fn put(todos: &mut Vec<Todo>, todo: Todo) -> bool {
     match todos.iter().position(|it| it.id == todo.id) {
         Some(at) => todos[at] = todo,
@@ -197,8 +198,8 @@ fn has_room(todos: &[Todo], new: &Todo) -> bool {
     todos.len() < MOST_ITEMS && bytes + new.title.len() <= MOST_BYTES
 }
 
-/// `<todos><todo id="1" status="doing">…</todo></todos>`: as the result, or as what follows a change. `next`
-/// gives one item alone, and then the list follows too.
+/// `<todos><todo id="1" status="doing">…</todo></todos>`: the result, or below the report of a
+/// change. `next` returns one item, and then the list too.
 fn manager(todos: &mut Vec<Todo>, said: &str) -> bool {
     let json = json_in(said).unwrap_or_default();
     let texts = [json["reminder"].as_str(), json["output"].as_str(), Some(said)];
@@ -232,7 +233,7 @@ fn titled(title: &str, status: Status) -> Option<Todo> {
     (!title.is_empty()).then(|| Todo::new(title.to_owned(), status))
 }
 
-/// `[>] Title <- active form`, a line each, and the count; or that there are none.
+/// `[>] Title <- active form`, one per line, and the count; or a text that there are none.
 fn todo_write(said: &str) -> Option<Vec<Todo>> {
     if said.lines().any(|it| it.trim() == "No todos.") {
         return Some(Vec::new());
@@ -256,7 +257,7 @@ fn todo_write(said: &str) -> Option<Vec<Todo>> {
     (!todos.is_empty()).then_some(todos)
 }
 
-/// `1. [pending] Title`, a line each, in order.
+/// `1. [pending] Title`, one per line, in order.
 fn numbered(said: &str) -> Option<Vec<Todo>> {
     let mut todos = Vec::new();
     for line in said.lines() {
@@ -273,7 +274,7 @@ fn numbered(said: &str) -> Option<Vec<Todo>> {
     (!todos.is_empty()).then_some(todos)
 }
 
-/// The arguments of `update_plan`: what was sent is the plan.
+/// The arguments of `update_plan`, which are the whole plan.
 fn steps(input: &Value) -> Option<Vec<Todo>> {
     let step = |entry: &Value| match todo::common(entry["status"].as_str()?) {
         Some(Meaning::Is(status)) => titled(entry["step"].as_str()?, status),
@@ -282,7 +283,7 @@ fn steps(input: &Value) -> Option<Vec<Todo>> {
     Some(input["plan"].as_array()?.iter().filter_map(step).collect())
 }
 
-/// `#3`, and what follows it.
+/// Splits off `#3`.
 fn task(text: &str) -> Option<(String, &str)> {
     let text = text.strip_prefix('#')?;
     let end = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
@@ -301,7 +302,7 @@ fn task_created(todos: &mut Vec<Todo>, said: &str, input: Option<&Value>) -> boo
     said.lines().find_map(line).is_some_and(|it| put(todos, it))
 }
 
-/// The arguments of `TaskUpdate`, which the program has confirmed.
+/// The arguments of `TaskUpdate`, after a confirmation.
 fn task_updated(todos: &mut Vec<Todo>, input: &Value) -> bool {
     let id = match &input["taskId"] {
         Value::String(id) => id.trim_start_matches('#').to_owned(),
@@ -314,7 +315,7 @@ fn task_updated(todos: &mut Vec<Todo>, input: &Value) -> bool {
         todos.retain(|it| it.id != id);
         return true;
     }
-    // Of a task from before the stream nothing but its number may be known.
+    // Of a task from before the stream, maybe only the number is known.
     let Some(known) = todos.iter_mut().find(|it| it.id == id) else { return false };
     if let Some(Meaning::Is(status)) = word.and_then(todo::common) {
         known.status = status;
@@ -329,7 +330,7 @@ fn task_updated(todos: &mut Vec<Todo>, input: &Value) -> bool {
     true
 }
 
-/// `Task #3: Subject` and below it `Status: pending`.
+/// `Task #3: Subject`, and below it `Status: pending`.
 fn task_got(todos: &mut Vec<Todo>, said: &str) -> bool {
     let mut lines = said.lines().skip_while(|it| !it.starts_with("Task #"));
     let head = lines.next().and_then(|it| task(it.strip_prefix("Task ")?));
@@ -345,7 +346,7 @@ fn task_got(todos: &mut Vec<Todo>, said: &str) -> bool {
     put(todos, Todo { id: Some(id), active_form, ..todo })
 }
 
-/// `#1 [pending] Subject (owner) [blocked by #2]`, a line each: all tasks that there are.
+/// `#1 [pending] Subject (owner) [blocked by #2]`, one per line: all tasks.
 fn task_list(todos: &mut Vec<Todo>, said: &str) -> bool {
     if said.lines().any(|it| it.trim() == "No tasks found") {
         return replace(todos, Some(Vec::new()));
@@ -358,7 +359,7 @@ fn task_list(todos: &mut Vec<Todo>, said: &str) -> bool {
         let ends =
             [" [blocked by #", " [waiting for "].iter().filter_map(|it| rest.rfind(it)).min();
         let blocked = rest.contains(" [blocked by #");
-        // What follows a subject cannot be told from it with certainty; one that is known stays.
+        // The end of a subject is ambiguous here, so a known subject stays.
         let title = match known {
             Some(known) if rest.starts_with(&known.title) => known.title.as_str(),
             Some(_) | None => ends.map_or(rest, |at| &rest[..at]),
@@ -366,6 +367,6 @@ fn task_list(todos: &mut Vec<Todo>, said: &str) -> bool {
         let active_form = known.and_then(|it| it.active_form.clone());
         Some(Todo { id: Some(id), active_form, blocked, ..titled(title, status)? })
     };
-    let told: Vec<Todo> = said.lines().filter_map(line).collect();
-    replace(todos, (!told.is_empty()).then_some(told))
+    let entries: Vec<Todo> = said.lines().filter_map(line).collect();
+    replace(todos, (!entries.is_empty()).then_some(entries))
 }

@@ -1,4 +1,4 @@
-//! The Anthropic Messages API, and what is the same for every API.
+//! The Anthropic Messages API, and what all APIs have in common.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::{Reply, send};
 use crate::model::{Message, Model, Script, Server, Turn};
 
 impl Reply {
-    /// The text that the deltas of one block make together.
+    /// The text of one block, from its deltas.
     fn block(&self, index: usize) -> String {
         let events = self.events();
         let deltas = events.iter().filter(|it| it["index"] == index).map(|it| &it["delta"]);
@@ -19,7 +19,7 @@ impl Reply {
     }
 }
 
-/// Asks for a message after these messages.
+/// Requests a message after these messages.
 fn ask(server: &Server, messages: &Value) -> Reply {
     let body = json!({"model": "m", "stream": true, "messages": messages,
         "system": [{"type": "text", "text": "be good"}], "tools": [{"name": "Bash"}]});
@@ -69,8 +69,8 @@ fn who_asks_for_no_stream_gets_the_message_whole() {
 fn a_script_goes_on_with_each_request_and_says_when_it_is_over() {
     let server = Model::new(Script::new().stops("one").stops("two")).serve().unwrap();
     assert_eq!(server.left(), 2);
-    let said: Vec<String> = (0..3).map(|_| ask(&server, &says("go")).block(0)).collect();
-    assert_eq!(said, ["one", "two", "(the script is over)"]);
+    let texts: Vec<String> = (0..3).map(|_| ask(&server, &says("go")).block(0)).collect();
+    assert_eq!(texts, ["one", "two", "(the script is over)"]);
     assert_eq!(server.left(), 0);
 }
 
@@ -149,7 +149,7 @@ fn a_stream_may_be_slow_break_off_fail_or_never_end() {
     let reply = ask(&server, &says("fail"));
     assert_eq!((reply.whole, reply.names().last()), (true, Some(&"error")));
     assert_eq!(reply.events().last().unwrap()["error"]["type"], "overloaded_error");
-    // A stream that hangs does not hold up the end: the test would not come to its own.
+    // A hanging stream does not delay the end; otherwise this test would never end.
     drop(server);
 }
 

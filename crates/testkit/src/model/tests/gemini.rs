@@ -1,4 +1,4 @@
-//! The Gemini API, as Gemini CLI asks.
+//! The Gemini API, as Gemini CLI uses it.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::model::{Api, Message, Model, Script, Server};
 const STREAM: &str = "/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse";
 const WHOLE: &str = "/v1beta/models/gemini-2.5-flash-lite:generateContent";
 
-/// Asks for a message after these contents.
+/// Requests a message after these contents.
 fn ask(server: &Server, contents: &Value) -> Reply {
     let tools = json!([{"functionDeclarations": [{"name": "write_todos"}, {"name": "glob"}]}]);
     let prompt = json!({"parts": [{"text": "be good"}]});
@@ -27,11 +27,11 @@ impl Reply {
         self.events().iter().filter_map(parts).flatten().collect()
     }
 
-    /// What the parts say, thoughts left out.
-    fn said(&self) -> String {
+    /// The text of the parts, without thoughts.
+    fn text(&self) -> String {
         let parts = self.parts();
-        let said = parts.iter().filter(|it| it["thought"] != true);
-        said.filter_map(|it| it["text"].as_str()).collect()
+        let spoken = parts.iter().filter(|it| it["thought"] != true);
+        spoken.filter_map(|it| it["text"].as_str()).collect()
     }
 }
 
@@ -44,7 +44,7 @@ fn texts_come_in_pieces_and_calls_together() {
         .calls_all([("write_todos", json!({"todos": []})), ("glob", json!({"pattern": "*"}))]);
     let server = Model::new(script).serve().unwrap();
     let reply = ask(&server, &says("hello"));
-    assert_eq!((reply.status, reply.whole, reply.said().as_str()), (200, true, long));
+    assert_eq!((reply.status, reply.whole, reply.text().as_str()), (200, true, long));
     assert_eq!(reply.names(), [] as [&str; 0]);
     assert_eq!(reply.parts()[0], json!({"text": "hm", "thought": true}));
     let events = reply.events();
@@ -73,7 +73,7 @@ fn what_the_model_was_sent_is_read_part_by_part() {
         {"role": "user", "parts": [answer("glob", json!({"output": "README.md"})),
             answer("write_todos", json!({"error": "no such tool"})), {"text": "a hint"}]},
     ]);
-    assert_eq!(ask(&server, &contents).said(), "I help");
+    assert_eq!(ask(&server, &contents).text(), "I help");
     let request = &server.requests_of("HELPER")[0];
     assert_eq!((request.api, request.model.as_str()), (Api::Gemini, "gemini-2.5-flash"));
     assert_eq!(request.tools(), ["write_todos", "glob"]);
@@ -103,7 +103,7 @@ fn an_answer_may_be_an_error_or_empty_or_break_off() {
     assert_eq!(ask(&server, &says("go")).parts(), [json!({"text": ""})]);
     for how in ["cut", "hang"] {
         let reply = ask(&server, &says("go"));
-        assert_eq!((reply.said().as_str(), reply.whole), ("half", false), "{how}");
+        assert_eq!((reply.text().as_str(), reply.whole), ("half", false), "{how}");
         assert!(!reply.body.contains("finishReason"), "{how}");
     }
     let reply = ask(&server, &says("go"));
@@ -125,11 +125,11 @@ fn questions_beside_the_conversation_are_answered_so_that_it_goes_on() {
         "least": {"type": "integer", "minimum": 1}, "is_stuck": {"type": "BOOLEAN"}, "files": {"type": "ARRAY"},
         "inner": {"type": "object", "properties": {"which": {"enum": ["b", "a"]}}}});
     let schema = json!({"responseJsonSchema": {"type": "OBJECT", "properties": properties}});
-    let said: Value = serde_json::from_str(&ask(schema)).unwrap();
+    let answer: Value = serde_json::from_str(&ask(schema)).unwrap();
     let expected = json!({"reasoning": "as the script says", "next_speaker": "user",
         "model_choice": "flash", "complexity_score": 5, "confidence": 0, "least": 1,
         "is_stuck": false, "files": [], "inner": {"which": "b"}});
-    assert_eq!(said, expected);
+    assert_eq!(answer, expected);
     assert_eq!((server.requests().len(), server.asides().len(), server.left()), (0, 2, 1));
     let count = send(&server, "/v1beta/models/m:countTokens", "{}").json();
     assert_eq!(count["totalTokens"], 100);

@@ -1,4 +1,4 @@
-//! The scripted model, asked over a socket as an agent would.
+//! The scripted model, over a socket, as an agent uses it.
 
 mod anthropic;
 mod chat;
@@ -36,7 +36,7 @@ impl Reply {
     }
 }
 
-/// Sends a request as it stands and reads until the server is done, or silent for too long.
+/// Sends a request and reads until the server is done, or silent for too long.
 fn send(server: &Server, path: &str, body: &str) -> Reply {
     let mut socket = TcpStream::connect(server.address()).unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();

@@ -1,11 +1,11 @@
-//! The OpenAI Responses API, as Codex asks.
+//! The OpenAI Responses API, as Codex uses it.
 
 use serde_json::{Value, json};
 
 use super::{Reply, send};
 use crate::model::{Api, Message, Model, Script, Server};
 
-/// Asks for a message after these items.
+/// Requests a message after these items.
 fn ask(server: &Server, input: &Value) -> Reply {
     let tools = json!([{"type": "function", "name": "update_plan"}, {"type": "web_search"}]);
     let body = json!({"model": "gpt", "stream": true, "input": input, "tools": tools});
@@ -17,14 +17,14 @@ fn says(role: &str, text: &str) -> Value {
 }
 
 impl Reply {
-    /// The items, finished.
+    /// The complete items.
     fn items(&self) -> Vec<Value> {
         let events = self.events();
         let done = events.iter().filter(|it| it["type"] == "response.output_item.done");
         done.map(|it| it["item"].clone()).collect()
     }
 
-    /// The deltas of one item, put together.
+    /// The deltas of one item, joined.
     fn delta(&self, index: usize) -> String {
         let events = self.events();
         let own = events.iter().filter(|it| it["output_index"] == index);

@@ -1,4 +1,5 @@
-//! What command lines come to. Read the snapshots: a line that is not `?` passes on rules.
+//! Command lines and their commands. Read the snapshots: rules decide about every line that is not
+//! `?`.
 
 use std::fmt::Write;
 
@@ -7,7 +8,7 @@ use punchlist_sched::policy::{Commands, Words};
 
 use super::commands;
 
-/// One answer: the commands between bars, words that cannot be told as `…`, and `?` for opaque.
+/// One result: the commands between bars, unknown words as `…`, and `?` for opaque.
 fn shown(line: &str) -> String {
     let one = |words: &Words| {
         let mut known: Vec<String> = words.known.iter().map(|it| format!("{it:?}")).collect();
@@ -21,7 +22,7 @@ fn shown(line: &str) -> String {
     }
 }
 
-/// Holds the answers against their snapshot, which should read as a document.
+/// Compares the results with a snapshot, which should read like a document.
 #[track_caller]
 fn check(name: &str, lines: &[&str]) {
     let mut table = String::new();
@@ -335,9 +336,9 @@ fn programs_that_run_others() {
     );
 }
 
-/// Ways to have a command run that a rule about the first word says nothing of.
+/// Ways to run a command that a rule about the first word does not cover.
 const SMUGGLED: &[&str] = &[
-    // Arithmetic, whose subscripts are computed, and so run.
+    // Arithmetic, whose subscripts are evaluated and so can run commands.
     "ls $((a[$(rm x)]))",
     "ls $(( `rm x` ))",
     "ls $((x = y))",
@@ -349,7 +350,7 @@ const SMUGGLED: &[&str] = &[
     "ls $[a[$(rm x)]]",
     "let a[$(rm\\ x)]",
     "ls $x$(rm x)",
-    // Assignments, before a command and as arguments of those that assign.
+    // Assignments before a command, and as arguments of commands that assign.
     "PATH=. ls",
     "LD_PRELOAD=./x.so ls",
     "IFS=/ ls",
@@ -361,7 +362,7 @@ const SMUGGLED: &[&str] = &[
     "env -i ls",
     "declare -x A=1",
     "local A=1",
-    // Words that stand before a command.
+    // Words in front of a command.
     "command ls",
     "command -p ls",
     "exec ls",
@@ -393,13 +394,13 @@ const SMUGGLED: &[&str] = &[
     "ls \\\n; rm x",
     "ls \\\n&& rm x",
     "l\\\ns; r\\\nm x",
-    // Braces, which some shells make words of.
+    // Braces, which some shells expand to words.
     "ls {a,;rm,x}",
     "{ls,;rm}",
     "ls {1..3}",
     "{rm,x}",
     "ls a{b,$(rm x)}",
-    // History, which an interactive shell puts in.
+    // History, which an interactive shell expands.
     "ls !!",
     "!rm",
     "ls !$",
@@ -424,7 +425,7 @@ const SMUGGLED: &[&str] = &[
     "function ls() { rm x; }; ls",
     "unalias -a; ls",
     "shopt -s expand_aliases",
-    // What a shell does later.
+    // Commands that a shell runs later.
     "trap 'rm x' 0; ls",
     "PROMPT_COMMAND='rm x' ls",
     "enable -f ./x.so ls",
@@ -441,7 +442,7 @@ const SMUGGLED: &[&str] = &[
     "wait -p 'a[$(rm x)]'",
     "unset 'a[$(rm x)]'",
     "getopts a 'b[$(rm x)]'",
-    // Between the lines.
+    // Several lines.
     "ls\n\nrm x",
     "ls;\nrm x",
     "ls &\nrm x",
@@ -470,8 +471,8 @@ const SMUGGLED: &[&str] = &[
     "ls;\rrm x",
 ];
 
-/// Whatever is put around, before or behind it, a command that nobody allowed is never allowed because of the
-/// word that the line begins with.
+/// Whatever surrounds it, a command that nobody allowed is never allowed because of the first word
+/// of the line.
 #[test]
 fn ways_to_smuggle_a_command() {
     check("ways_to_smuggle_a_command", SMUGGLED);
@@ -506,7 +507,7 @@ fn hostile_texts_are_looked_at_in_no_time_and_without_a_panic() {
         commands(&it.text);
         commands(&format!("echo '{}'", it.text));
     }
-    // Where the grammar would never come to an end.
+    // The grammar would never terminate on these.
     for line in ["$(<<- <<-\"<(E'<((($(", "$(<\\\n<- <\\\n<-\"<(E'<((($("] {
         assert_eq!(shown(line), "?");
     }
@@ -544,7 +545,7 @@ fn hostile_texts_are_looked_at_in_no_time_and_without_a_panic() {
     }
 }
 
-/// Ways to have a second command in a line, at `@`. Some shells do not know all of them.
+/// Ways to put a second command into a line, at `@`. Not all shells know all of them.
 const WAYS: &[&str] = &[
     "ls; @",
     "ls;@",
@@ -625,7 +626,8 @@ const WAYS: &[&str] = &[
 ];
 
 proptest! {
-    /// However a command gets into a line that begins with one that is allowed, it does not pass on that.
+    /// A second command in a line that begins with an allowed one is never allowed because of the
+    /// first.
     #[test]
     fn a_second_command_never_passes_on_the_first_word(
         ways in prop::collection::vec(prop::sample::select(WAYS), 1..4),
@@ -639,7 +641,7 @@ proptest! {
             commands: commands(&line),
             ..Subject::default()
         };
-        // Everything that stands in the ways may run; only what is hidden may not.
+        // All words of the ways may run; only the hidden command may not.
         let allowed = [
             "ls", "a", "time", "nohup", "nice", "timeout", "xargs", "env", "sudo", "exec", "eval", "command",
             "builtin", "sh", "bash", "coproc", "find", "[", "printf", "let", "declare", "cd", "setsid", ">",
@@ -647,20 +649,20 @@ proptest! {
         let rules = allowed.map(|it| Rule::command(Decision::Allow, "shell", &[it])).to_vec();
         let policy = Policy::new(rules, Vec::new());
         prop_assert_ne!(policy.verdict(&subject), Verdict::Allow, "{}", line);
-        // And with a rule against it, that is never just passed over.
+        // A rule that denies the hidden command is never skipped.
         let mut strict = policy;
         strict.add(Rule::tool(Decision::Allow, "shell"));
         strict.add(Rule::command(Decision::Deny, "shell", &["rm"]));
         prop_assert_ne!(strict.verdict(&subject), Verdict::Allow, "{}", line);
     }
 
-    /// Any text at all has an answer.
+    /// Every text gives a result.
     #[test]
     fn any_text_has_an_answer(line in "\\PC{0,60}") {
         commands(&line);
     }
 
-    /// The same of what looks like a command line.
+    /// Every text that looks like a command line gives a result.
     #[test]
     fn any_command_line_has_an_answer(line in "[a-c$(){}\\[\\]<>|&;#=!~*?'\"`\\\\ \n0-9]{0,40}") {
         commands(&line);

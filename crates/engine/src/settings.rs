@@ -1,0 +1,213 @@
+//! Settings: the user's `config.toml`, overridden by the project's `punchlist.toml`, overridden by
+//! `-c`.
+//!
+//! An unknown key is an error that names the known keys. Keys of later features are ignored. A
+//! project's file counts only if the user trusts it, and it may only tighten the settings: `keys`
+//! says what that means for each key. Policy rules are read from files only; the user's file may
+//! allow something, the project's file may only tighten. The front end reads the files and passes
+//! in their texts.
+
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use punchlist_formats::prompt::Tag;
+use punchlist_model::Limits;
+use punchlist_model::guard::Gate;
+use punchlist_model::remind::Policy;
+use punchlist_model::store::Durability;
+
+use crate::conversation;
+use crate::fail::Fail;
+use crate::policy::rules::{self, Rules, Whose};
+
+pub use keys::seconds;
+use keys::{KEYS, is_below, is_for_others};
+
+/// The settings.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Settings {
+    /// Limits on sizes and counts.
+    pub limits: Limits,
+    /// Whether the user set `limits.open_items`. Then no dialect's own limit applies.
+    pub open_items_chosen: bool,
+    /// What an acknowledged change survives.
+    pub durability: Durability,
+    /// The gate setting, if the user set one.
+    pub gate: Option<Gate>,
+    /// When agents are reminded of their lists.
+    pub reminders: Policy,
+    /// The tag around texts for the model.
+    pub tag: Tag,
+    /// The policy rules.
+    pub rules: Rules,
+    /// What was ignored, and why.
+    pub notes: Vec<String>,
+    /// The settings of the project's file that were ignored because they would loosen something.
+    pub loosening: Vec<String>,
+}
+
+impl Settings {
+    /// The settings for conversations with agents.
+    pub fn conversation(&self) -> conversation::Settings<'_> {
+        conversation::Settings {
+            gate: self.gate,
+            reminders: &self.reminders,
+            tag: &self.tag,
+            limits: self.limits,
+        }
+    }
+
+    /// Adds a configuration file to the settings. `path` is its name in messages.
+    pub fn add_file(&mut self, path: &Path, text: &str, whose: Whose) -> Result<(), Fail> {
+        let place = path.display().to_string();
+        let table: toml::Table = text.parse().map_err(|why: toml::de::Error| {
+            let before = why.span().and_then(|it| text.get(..it.start)).unwrap_or_default();
+            let line = 1 + before.matches('\n').count();
+            Fail::usage(format!("{place}:{line}: {}", why.message().replace('\n', ", ")))
+                .hint("fix that line; no part of the file is used until then.")
+        })?;
+        self.table("", &table, whose).map_err(|why| in_place(why, &place))?;
+        self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
+        self.notes.extend(self.ignored(&place));
+        if table.contains_key("policy") {
+            self.add_rules(&place, text, whose)?;
+        }
+        Ok(())
+    }
+
+    /// Adds `KEY=VALUE` pairs of a command line to the settings.
+    pub fn add_given(&mut self, given: &[String]) -> Result<(), Fail> {
+        for pair in given {
+            let Some((key, value)) = pair.split_once('=') else {
+                return Err(Fail::usage(format!("-c {pair}: a key and a value are needed"))
+                    .hint("write it as `-c limits.title=200`."));
+            };
+            let key = key.trim();
+            // An agent could pass such a rule on its own command line.
+            if is_below("policy", key) {
+                return Err(Fail::usage(format!(
+                    "-c {key}: policy rules are only read from files"
+                ))
+                .hint("write a [[policy]] table into your config.toml."));
+            }
+            self.set(key, value.trim()).map_err(|why| in_place(why, "-c"))?;
+            if is_for_others(key) {
+                self.notes.push(format!("-c {key} does nothing yet"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the policy rules in a configuration file.
+    fn add_rules(&mut self, place: &str, text: &str, whose: Whose) -> Result<(), Fail> {
+        let rules = rules::placed(text).map_err(|bad| {
+            Fail::usage(format!("{place}:{}: {}", bad.line, bad.what))
+                .hint("fix or remove the rule; docs/policy.md has examples.")
+        })?;
+        match whose {
+            Whose::User => self.rules.user = rules,
+            Whose::Project => {
+                if let Some(rule) = rules.iter().find(|it| it.rule.project.is_some()) {
+                    let line = rule.line;
+                    return Err(Fail::usage(format!(
+                        "{place}:{line}: policy.project: a project's own rules are about itself"
+                    ))
+                    .hint("leave the key out; it is for rules in your config.toml."));
+                }
+                self.rules.project = rules;
+            }
+        }
+        for rule in self.rules.of_no_project().filter(|_| whose == Whose::User) {
+            let program = rule.rule.command.iter().flatten().next().cloned();
+            self.notes.push(format!(
+                "{place}:{}: this rule allows nothing: every project has its own {}; add a line \
+                 project = \"/path/of/the/project\"",
+                rule.line,
+                program.unwrap_or_default()
+            ));
+        }
+        if let ignored @ 1.. = self.rules.ignored() {
+            let rules = if ignored == 1 { "1 rule" } else { &format!("{ignored} rules") };
+            self.notes.push(format!(
+                "ignored {rules} of {place} that allow something: a project may only tighten"
+            ));
+        }
+        Ok(())
+    }
+
+    /// A line about the ignored settings of a project's file.
+    pub fn ignored(&self, place: &str) -> Option<String> {
+        let all = self.loosening.join(", ");
+        let said = format!("ignored {all} of {place}: a project may only tighten, never loosen");
+        (!all.is_empty()).then_some(said)
+    }
+
+    fn table(&mut self, above: &str, table: &toml::Table, whose: Whose) -> Result<(), Fail> {
+        for (name, value) in table {
+            let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            let text = match value {
+                toml::Value::Table(_) if is_for_others(&key) => continue,
+                toml::Value::Table(inner) => {
+                    self.table(&key, inner, whose)?;
+                    continue;
+                }
+                toml::Value::String(text) => text.clone(),
+                toml::Value::Integer(number) => number.to_string(),
+                toml::Value::Float(_)
+                | toml::Value::Boolean(_)
+                | toml::Value::Datetime(_)
+                | toml::Value::Array(_) => value.to_string(),
+            };
+            match whose {
+                Whose::User => self.set(&key, &text)?,
+                Whose::Project if !self.tighten(&key, &text)? => {
+                    self.loosening.push(format!("{key} = {value}"));
+                }
+                Whose::Project => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Applies a setting of the project's file, unless it would loosen the user's. Returns whether
+    /// it was applied.
+    fn tighten(&mut self, key: &str, value: &str) -> Result<bool, Fail> {
+        let mut theirs = self.clone();
+        theirs.set(key, value)?;
+        // A project's number never lifts a dialect's own limit.
+        theirs.open_items_chosen = self.open_items_chosen;
+        let looseness = KEYS.iter().find(|it| it.name == key).map(|it| it.looseness);
+        let is_tight = looseness.is_none_or(|of| match (of(self), of(&theirs)) {
+            (Some(users), Some(projects)) => projects <= users,
+            (_, _) => theirs == *self,
+        });
+        if is_tight {
+            *self = theirs;
+        }
+        Ok(is_tight)
+    }
+}
+
+/// A line about parts of a configuration that do nothing in this version.
+fn not_yet(table: &toml::Table) -> Option<String> {
+    let workers = table.get("workers").and_then(toml::Value::as_table);
+    let mut parts: Vec<String> =
+        workers.into_iter().flat_map(|it| it.keys()).map(|it| format!("[workers.{it}]")).collect();
+    if table.contains_key("workers") && parts.is_empty() {
+        parts.push("[workers]".to_owned());
+    }
+    if table.contains_key("team") {
+        parts.insert(0, "[team]".to_owned());
+    }
+    let does = if parts.len() == 1 { "does" } else { "do" };
+    (!parts.is_empty()).then(|| format!("{} {does} nothing yet", parts.join(", ")))
+}
+
+/// Adds the file or option to the error's message.
+fn in_place(mut fail: Fail, place: &str) -> Fail {
+    fail.message = format!("{place}: {}", fail.message);
+    fail
+}
