@@ -10,10 +10,7 @@ use std::collections::HashMap;
 
 use punchlist_model::guard::Standing;
 use punchlist_model::id::{IdSource, ItemId, Position};
-use punchlist_model::{
-    Actor, Ctx, Holder, Item, ItemRef, Limits, Mode, NewItem, Op, Plan, PlanId, Status, Timestamp,
-    decide,
-};
+use punchlist_model::{Ctx, Item, ItemRef, NewItem, Op, Plan, PlanId, Status, Timestamp, decide};
 
 use super::*;
 
@@ -39,18 +36,7 @@ fn plan_of(items: u32) -> Plan {
 }
 
 fn changed(plan: &Plan, op: Op, worker: &str) -> Option<Plan> {
-    let ctx = Ctx {
-        now: now(),
-        ids: IdSource::fixed(now(), 9),
-        actor: Actor::agent(worker),
-        holder: Holder::named(worker),
-        attempt: None,
-        base: None,
-        mode: Mode::Enforced,
-        limits: Limits::default(),
-        gone: Vec::new(),
-        anyway: false,
-    };
+    let ctx = Ctx::new(worker, now(), IdSource::fixed(now(), 9));
     let decision = decide(plan, &[op], &ctx).ok()?;
     let mut plan = plan.clone();
     for event in &decision.events {

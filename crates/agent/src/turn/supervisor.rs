@@ -1,6 +1,6 @@
 //! The supervisor: the model leads, and may not answer while items hold the turn.
 
-use punchlist_model::guard::{self, Bounds, Pass, Verdict};
+use punchlist_model::guard::{self, Bounds, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::common::Common;
@@ -86,7 +86,7 @@ impl Supervisor {
         let wish = guard::Wish {
             items: plan.outlook.clone(),
             bounds: Some(Bounds::FULL),
-            pass: None::<Pass>,
+            pass: None,
             aim: plan.is_goal_unmet,
         };
         let governor = std::mem::take(&mut turn.governor);

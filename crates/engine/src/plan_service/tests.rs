@@ -6,9 +6,7 @@ use pollster::block_on;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{Kept, SessionStore};
 use punchlist_model::store::memory::Memory as InMemory;
-use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Item, ItemRef, Limits, Mode, NewItem, Op, Plan, SessionKey,
-};
+use punchlist_model::{Actor, Ctx, IdSource, Item, ItemRef, NewItem, Op, Plan, SessionKey};
 
 use super::*;
 
@@ -159,18 +157,8 @@ fn the_plan_of_a_file_is_found_by_its_path_and_called_by_its_name_if_that_is_fre
 }
 
 fn ctx(second: i64) -> Ctx {
-    Ctx {
-        now: at(second),
-        ids: IdSource::fixed(at(second), 0),
-        actor: Actor::person("ann"),
-        holder: Holder::named("ann"),
-        attempt: None,
-        base: None,
-        mode: Mode::Enforced,
-        limits: Limits::default(),
-        gone: Vec::new(),
-        anyway: false,
-    }
+    let ctx = Ctx::new("ann", at(second), IdSource::fixed(at(second), 0));
+    Ctx { actor: Actor::person("ann"), ..ctx }
 }
 
 #[test]

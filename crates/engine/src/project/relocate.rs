@@ -160,7 +160,7 @@ fn old_name(path: &Path) -> Result<String, Fail> {
 mod tests {
     use punchlist_model::store::memory::Memory;
     use punchlist_model::store::{NewPlan, PlanStore};
-    use punchlist_model::{Actor, Holder, IdSource, Limits, Mode, Timestamp};
+    use punchlist_model::{Actor, IdSource, Timestamp};
 
     use super::*;
     use crate::around::System;
@@ -170,18 +170,8 @@ mod tests {
     }
 
     fn ctx() -> Ctx {
-        Ctx {
-            now: at(),
-            ids: IdSource::fixed(at(), 9),
-            actor: Actor::person("ann"),
-            holder: Holder::named("ann"),
-            attempt: None,
-            base: None,
-            mode: Mode::Enforced,
-            limits: Limits::default(),
-            gone: Vec::new(),
-            anyway: false,
-        }
+        let ctx = Ctx::new("ann", at(), IdSource::fixed(at(), 9));
+        Ctx { actor: Actor::person("ann"), ..ctx }
     }
 
     fn create(store: &Memory, n: u8, project: &str, name: Option<&str>) -> PlanId {
