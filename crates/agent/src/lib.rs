@@ -7,5 +7,6 @@
 #![forbid(unsafe_code)]
 
 pub mod provider;
+pub mod session;
 pub mod tools;
 pub mod turn;

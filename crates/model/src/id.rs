@@ -86,6 +86,11 @@ uuid_id! {
 }
 
 uuid_id! {
+    /// The id of a conversation of our own agent.
+    ConversationId
+}
+
+uuid_id! {
     /// The id of a message that waits for an agent.
     MessageId
 }

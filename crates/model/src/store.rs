@@ -6,6 +6,7 @@
 
 pub mod maintenance;
 pub mod memory;
+pub mod turns;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use crate::call::{BadMessage, CallState};
 use crate::command::{Ctx, ItemRef, Op};
 use crate::decide::Decision;
 use crate::event::{Event, What};
-use crate::id::{Number, PlanId, QuestionId, Revision, RunId, WriteId};
+use crate::id::{ConversationId, Number, PlanId, QuestionId, Revision, RunId, WriteId};
 use crate::item::Item;
 use crate::needs::Needs;
 use crate::plan::{End, MadeFor, Plan, Progress, Rules};
@@ -531,6 +532,20 @@ pub enum Error {
     /// There is no question with this id.
     #[error("there is no question {0}")]
     NoQuestion(QuestionId),
+    /// There is no conversation with this id.
+    #[error("there is no session {0}")]
+    NoConversation(ConversationId),
+    /// A conversation with that id already exists.
+    #[error("session {0} is in this store already")]
+    ConversationExists(ConversationId),
+    /// Another process runs the conversation.
+    #[error("session {id} is run by another process ({runner})")]
+    Held {
+        /// Which conversation.
+        id: ConversationId,
+        /// Who runs it.
+        runner: String,
+    },
     /// A message cannot be queued.
     #[error(transparent)]
     Message(#[from] BadMessage),

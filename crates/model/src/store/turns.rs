@@ -1,0 +1,269 @@
+//! What a store keeps of our own agent's conversations: their turns, and everything that happened in
+//! each, as it happens.
+//!
+//! A *conversation* has *turns*, a turn has *entries*. What an entry says is JSON that only the crate
+//! `agent` reads; a store keeps it as sent.
+
+use futures_core::future::BoxFuture;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+use crate::actor::Process;
+use crate::id::{ConversationId, PlanId};
+
+/// The store of our own agent's conversations. It makes the same promises as [`super::PlanStore`]: each
+/// method is one transaction, and it returns only after the change is durable. Whoever waits for
+/// [`crate::call::CallStore::news`] is woken by each change.
+pub trait TurnStore: Send + Sync {
+    /// Creates a conversation without turns. Fails with [`Error::ConversationExists`] if the id is taken.
+    fn create_conversation(&self, new: Conversation) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// One conversation. Fails with [`Error::NoConversation`].
+    fn conversation(&self, id: ConversationId) -> BoxFuture<'_, Result<Conversation, Error>>;
+
+    /// The conversations that match, most recently changed first.
+    fn conversations(
+        &self,
+        filter: ConversationFilter,
+    ) -> BoxFuture<'_, Result<Vec<Conversation>, Error>>;
+
+    /// Makes `runner` the only one that may record in the conversation until `until`, or extends its
+    /// lease. Fails with [`Error::Held`] if another runner's lease has not ended at `now`; `gone` names
+    /// runners that are known to have ended, whose leases do not count.
+    fn hold(
+        &self,
+        id: ConversationId,
+        runner: Runner,
+        now: Timestamp,
+        gone: Vec<String>,
+    ) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Ends the lease of this runner. Nothing happens if it has none.
+    fn let_go(&self, id: ConversationId, runner: String) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Writes a turn and appends entries to it: all of it or nothing. A turn whose number is not stored
+    /// yet is created. Fails with [`Error::Held`] unless `runner` holds the conversation (even if its
+    /// lease has ended, as long as nobody else took it). Returns the number of the last entry.
+    fn record_turn(
+        &self,
+        id: ConversationId,
+        runner: String,
+        record: TurnRecord,
+    ) -> BoxFuture<'_, Result<u64, Error>>;
+
+    /// The turns of a conversation, oldest first.
+    fn turns(&self, id: ConversationId) -> BoxFuture<'_, Result<Vec<Turn>, Error>>;
+
+    /// The entries of a conversation that match, oldest first, with the number of each.
+    fn entries(
+        &self,
+        id: ConversationId,
+        filter: EntryFilter,
+    ) -> BoxFuture<'_, Result<Vec<TurnEntry>, Error>>;
+
+    /// What all model calls since `since` have used, in all conversations.
+    fn used_since(&self, since: Timestamp) -> BoxFuture<'_, Result<Used, Error>>;
+
+    /// Asks whoever runs the conversation to end its turn. The runner sees it in
+    /// [`Conversation::stop_asked_at`], and clears it when it begins the next turn.
+    fn ask_to_stop(&self, id: ConversationId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Deletes a conversation with all its turns and entries. No copy remains in the store's files. Its
+    /// plans stay. Fails with [`Error::Held`] while a runner holds it.
+    fn forget_conversation(
+        &self,
+        id: ConversationId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<(), Error>>;
+}
+
+/// A conversation of our own agent.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Conversation {
+    /// Its id.
+    pub id: ConversationId,
+    /// The project that it works in.
+    pub project: String,
+    /// The directory that it works in.
+    pub directory: String,
+    /// What it is about: the beginning of its first request.
+    pub title: String,
+    /// The model, the strategy and the other settings of its turns, as JSON of the crate `agent`.
+    pub settings: String,
+    /// Who runs it, if anybody does.
+    pub runner: Option<Runner>,
+    /// What it does, as of the last record.
+    pub state: ConversationState,
+    /// When somebody last asked for the end of the turn that runs.
+    pub stop_asked_at: Option<Timestamp>,
+    /// How many turns it has.
+    pub turns: u32,
+    /// What its model calls have used.
+    pub used: Used,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When it was last recorded.
+    pub changed_at: Timestamp,
+}
+
+impl Conversation {
+    /// A conversation without turns, that nobody runs.
+    pub fn new(id: ConversationId, project: impl Into<String>, at: Timestamp) -> Self {
+        Self {
+            id,
+            project: project.into(),
+            directory: String::new(),
+            title: String::new(),
+            settings: "{}".to_owned(),
+            runner: None,
+            state: ConversationState::Idle,
+            stop_asked_at: None,
+            turns: 0,
+            used: Used::default(),
+            created_at: at,
+            changed_at: at,
+        }
+    }
+}
+
+/// Who runs a conversation, and for how long nobody else may.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Runner {
+    /// A name that no other runner has.
+    pub name: String,
+    /// Its process.
+    pub process: Option<Process>,
+    /// When its lease ends.
+    pub until: Timestamp,
+}
+
+/// What a conversation does.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConversationState {
+    /// The last turn has ended, or there is none.
+    #[default]
+    Idle,
+    /// A turn is being worked on.
+    Working,
+    /// The last answer asked the user something; the reply continues the turn.
+    Asked,
+    /// A turn waits, for example until a provider's usage limit is over.
+    Waiting {
+        /// Until when, if that is known.
+        until: Option<Timestamp>,
+        /// For what, in words.
+        on: String,
+    },
+}
+
+/// Which conversations to return.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ConversationFilter {
+    /// Only those of this project.
+    pub project: Option<String>,
+    /// Only those whose id begins or ends with this, in lower case.
+    pub id: Option<String>,
+    /// Only those whose title or entries contain this text, whatever its case.
+    pub text: Option<String>,
+    /// At most so many; 0 means all.
+    pub most: u32,
+}
+
+/// One request of the user, and how far it has been worked on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Turn {
+    /// Its number in the conversation, from 1.
+    pub number: u32,
+    /// The id that stands on everything that the turn causes.
+    pub id: String,
+    /// The plan that it works on, once there is one.
+    pub plan: Option<PlanId>,
+    /// The state of the turn machine, as JSON of the crate `agent`.
+    pub machine: String,
+    /// When it began.
+    pub began_at: Timestamp,
+    /// When it ended, if it has.
+    pub ended_at: Option<Timestamp>,
+    /// How it ended, in a word.
+    pub ending: Option<String>,
+    /// What its model calls have used. A store computes this from the entries; it ignores what is
+    /// recorded here.
+    pub used: Used,
+}
+
+/// What [`TurnStore::record_turn`] writes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TurnRecord {
+    /// The turn, as it now stands.
+    pub turn: Turn,
+    /// What has happened since the last record.
+    pub entries: Vec<NewEntry>,
+    /// What the conversation does now.
+    pub state: ConversationState,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// One thing that happened in a turn, to be recorded.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NewEntry {
+    /// What kind of thing, in a word that the crate `agent` chose.
+    pub kind: String,
+    /// What happened, as JSON of the crate `agent`.
+    pub body: String,
+    /// What a model call has used, if this is its answer.
+    pub used: Used,
+}
+
+/// One thing that happened in a turn.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TurnEntry {
+    /// Its number in the conversation: counts up from 1 without gaps.
+    pub number: u64,
+    /// The number of its turn.
+    pub turn: u32,
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// What kind of thing.
+    pub kind: String,
+    /// What happened.
+    pub body: String,
+    /// What a model call has used, if this is its answer.
+    pub used: Used,
+}
+
+/// Which entries to return.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EntryFilter {
+    /// Only those after this number.
+    pub after: u64,
+    /// Only those of this turn.
+    pub turn: Option<u32>,
+    /// Only the last so many of those; 0 means all.
+    pub last: u32,
+}
+
+/// Tokens and money.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Used {
+    /// How many model calls.
+    pub calls: u64,
+    /// Tokens sent.
+    pub input: u64,
+    /// Tokens received.
+    pub output: u64,
+    /// Cost in millionths of the currency in which prices are configured.
+    pub cost_micros: u64,
+}
+
+impl std::ops::AddAssign for Used {
+    fn add_assign(&mut self, other: Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cost_micros = self.cost_micros.saturating_add(other.cost_micros);
+    }
+}
