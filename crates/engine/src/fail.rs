@@ -262,6 +262,14 @@ impl From<store::Error> for Fail {
             Error::NoQuestion(_) => {
                 Self::not_found(message).hint("`punchlist questions` shows those that wait.")
             }
+            Error::NoConversation(_) => {
+                Self::not_found(message).hint("`punchlist sessions` lists the sessions.")
+            }
+            Error::ConversationExists(_) => Self::refused(message),
+            Error::Held { ref id, .. } => Self::new(Code::Conflict, message).hint(format!(
+                "wait until it is done, or end it with `punchlist sessions stop {}`.",
+                id.short()
+            )),
             Error::Message(_) => Self::refused(message).hint("shorten it, or wait until the first are worked off."),
             Error::NameTaken(_) => Self::refused(message).hint("choose another name with `--plan`."),
             Error::Exists(_) | Error::AlreadyMade(_) => Self::refused(message)

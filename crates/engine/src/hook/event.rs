@@ -147,6 +147,9 @@ impl From<Error> for Failed {
             | Error::NoCall { .. }
             | Error::CallMoved { .. }
             | Error::NoQuestion(_)
+            | Error::NoConversation(_)
+            | Error::ConversationExists(_)
+            | Error::Held { .. }
             | Error::Message(_)
             | Error::NameTaken(_)
             | Error::Exists(_)

@@ -50,6 +50,9 @@ pub fn describe(error: &Error) -> String {
         | Error::NoCall { .. }
         | Error::CallMoved { .. }
         | Error::NoQuestion(_)
+        | Error::NoConversation(_)
+        | Error::ConversationExists(_)
+        | Error::Held { .. }
         | Error::Message(_)
         | Error::NewerSchema { .. }
         | Error::ReadOnly(_)

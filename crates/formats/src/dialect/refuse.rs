@@ -143,6 +143,9 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::NoCall { .. }
         | Error::CallMoved { .. }
         | Error::NoQuestion(_)
+        | Error::NoConversation(_)
+        | Error::ConversationExists(_)
+        | Error::Held { .. }
         | Error::Message(_)
         | Error::Undo(_) => format!(
             "The list is not available: {}. Nothing was changed. Tell the user, and continue without \
