@@ -75,6 +75,14 @@ uuid_id! {
     WriteId
 }
 
+impl WriteId {
+    /// The id of a write that the runtime of our agent may have to repeat after a crash. The same
+    /// name in the same conversation always gives the same id (UUIDv5).
+    pub fn named(conversation: ConversationId, name: &str) -> Self {
+        Self(Uuid::new_v5(&conversation.0, name.as_bytes()))
+    }
+}
+
 uuid_id! {
     /// The id of a run.
     RunId

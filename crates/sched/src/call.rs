@@ -58,6 +58,9 @@ pub struct Request {
     pub tool: String,
     /// The tool's arguments.
     pub arguments: Value,
+    /// A name that the caller gave the call, to recognise it in the ledger and in the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// The calls that must succeed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<CallId>,

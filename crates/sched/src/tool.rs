@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::call::{Checked, Ended};
 pub use function::{ToolFn, tool_fn};
-pub use registry::{BadTool, Tools};
+pub use registry::{BadTool, Tools, misfit};
 pub(crate) use work::Surroundings;
 pub use work::{Finished, Work};
 

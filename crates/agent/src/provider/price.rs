@@ -32,4 +32,11 @@ impl Price {
         ];
         parts.iter().map(|(tokens, price)| *tokens as f64 * price / 1_000_000.0).sum()
     }
+
+    /// The same in millionths, rounded.
+    pub fn cost_micros(&self, usage: &TokenUsage) -> u64 {
+        let micros = (self.cost(usage) * 1_000_000.0).round();
+        // Prices are the user's: whatever they are, the result is a number that can be stored.
+        if micros.is_finite() && micros > 0.0 { micros as u64 } else { 0 }
+    }
 }

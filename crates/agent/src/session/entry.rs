@@ -2,7 +2,6 @@
 //! happened. From the entries alone a session can be shown, exported and continued.
 
 use punchlist_model::Timestamp;
-use punchlist_model::WriteId;
 use punchlist_model::store::turns::{NewEntry, TurnEntry, Used};
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +25,7 @@ pub enum Entry {
     /// A whole answer of the model.
     Answer(Answer),
     /// What came of one call of an answer.
-    Result(Result),
+    Result(CallEnd),
     /// A message of the runtime to the model: a refused answer, or what a validation found.
     Told {
         /// What the model reads.
@@ -58,10 +57,6 @@ pub struct Answer {
     pub purpose: Purpose,
     /// What it said, thought and called.
     pub message: Assistant,
-    /// For each call the id of the write by which it would change the plan, so that a repeated call
-    /// changes the plan once.
-    #[serde(default)]
-    pub writes: Vec<WriteId>,
     /// Why the answer ended.
     #[serde(default)]
     pub stop: Stop,
@@ -75,7 +70,7 @@ pub struct Answer {
 
 /// What came of one call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct Result {
+pub struct CallEnd {
     /// What the model reads. Text that did not come from us is fenced already.
     #[serde(flatten)]
     pub result: CallResult,

@@ -523,7 +523,8 @@ impl<L: Ledger> Driver<L> {
         let brake = Arc::new(Brake::default());
         let work = Work::new(call, attempt, &self.around, &brake)
             .heard_by(listener)
-            .approved(self.approved.get(&call).cloned());
+            .approved(self.approved.get(&call).cloned())
+            .labelled(it.request.label.clone());
         let arguments = it.request.arguments.clone();
         let kept = Arc::clone(&self.kept_of_outputs);
         let running = attempt::run(&**tool, arguments, work, Arc::clone(&brake), kept);

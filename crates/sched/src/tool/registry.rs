@@ -118,8 +118,19 @@ impl Tools {
     }
 }
 
+/// Why a value does not fit a JSON Schema; `None` if it fits. Fails if the schema itself is wrong.
+pub fn misfit(schema: &Value, value: &Value) -> Result<Option<String>, String> {
+    let schema = jsonschema::validator_for(schema).map_err(|why| shortened(&why.to_string()))?;
+    Ok((!schema.is_valid(value)).then(|| named_faults(&schema, value)))
+}
+
 fn faults(schema: &Validator, arguments: &Value) -> String {
-    let mut all = schema.iter_errors(arguments);
+    format!("the arguments do not fit: {}", named_faults(schema, arguments))
+}
+
+/// The first faults of a value.
+fn named_faults(schema: &Validator, value: &Value) -> String {
+    let mut all = schema.iter_errors(value);
     let named: Vec<String> = all
         .by_ref()
         .take(MOST_FAULTS)
@@ -129,7 +140,7 @@ fn faults(schema: &Validator, arguments: &Value) -> String {
         })
         .collect();
     let more = if all.next().is_some() { "; and more" } else { "" };
-    format!("the arguments do not fit: {}{more}", named.join("; "))
+    format!("{}{more}", named.join("; "))
 }
 
 fn shortened(text: &str) -> String {

@@ -30,6 +30,8 @@ pub struct Work {
     listener: Option<Arc<Listener>>,
     /// Who approved the call.
     approved_by: Option<Actor>,
+    /// The name that the caller gave the call.
+    label: Option<String>,
     /// How many outputs were captured.
     outputs: AtomicU32,
 }
@@ -48,6 +50,7 @@ impl Work {
             brake: Arc::clone(brake),
             listener: None,
             approved_by: None,
+            label: None,
             outputs: AtomicU32::new(0),
         }
     }
@@ -58,6 +61,10 @@ impl Work {
 
     pub(crate) fn approved(self, approved_by: Option<Actor>) -> Self {
         Self { approved_by, ..self }
+    }
+
+    pub(crate) fn labelled(self, label: Option<String>) -> Self {
+        Self { label, ..self }
     }
 
     /// A context outside any run, for calling a tool directly: without subscribers, and never
@@ -76,6 +83,11 @@ impl Work {
     /// The call's id.
     pub fn call(&self) -> CallId {
         self.call
+    }
+
+    /// The name that the caller gave the call, if any.
+    pub fn label(&self) -> Option<&str> {
+        self.label.as_deref()
     }
 
     /// The number of the attempt.

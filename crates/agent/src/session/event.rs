@@ -1,0 +1,135 @@
+//! What a session tells a front end, and what a front end tells a session.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_core::future::BoxFuture;
+use punchlist_model::call::{Answer as Permission, Asked};
+use punchlist_model::store::turns::Used;
+use punchlist_model::{Plan, QuestionId, Timestamp};
+use punchlist_sched::output::Line;
+
+use crate::provider::{ModelCall, TokenUsage};
+use crate::turn::Ending;
+
+/// What happens in a session, as it happens.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A turn begins or goes on.
+    Began {
+        /// The number of the turn.
+        turn: u32,
+        /// Its id.
+        id: String,
+        /// Whether it goes on after it was cut off or suspended.
+        is_resumed: bool,
+    },
+    /// The model is being called.
+    Calling,
+    /// More text of the answer.
+    Text(String),
+    /// More of the model's thinking.
+    Thinking(String),
+    /// The model call failed and is repeated after a while. The text so far is void.
+    Retry {
+        /// What went wrong.
+        why: String,
+        /// How long until the next attempt.
+        wait: Duration,
+    },
+    /// An answer is complete.
+    Answered {
+        /// Its text.
+        text: String,
+        /// Its calls.
+        calls: Vec<ModelCall>,
+        /// Its tokens.
+        usage: TokenUsage,
+        /// Its cost in millionths of the currency of the price, if a price is configured.
+        cost_micros: Option<u64>,
+    },
+    /// A call begins to run.
+    CallStarted(ModelCall),
+    /// A running call printed a line.
+    CallOutput {
+        /// The call.
+        call: ModelCall,
+        /// The line.
+        line: Line,
+    },
+    /// A call has ended.
+    CallEnded {
+        /// The call.
+        call: ModelCall,
+        /// Whether it failed.
+        is_error: bool,
+        /// What the model is told.
+        text: String,
+    },
+    /// A person is asked.
+    Asked(Arc<Asked>),
+    /// A question waits no longer.
+    Settled(QuestionId),
+    /// The plan has changed.
+    Plan {
+        /// As it was, if there was one.
+        before: Option<Box<Plan>>,
+        /// As it is.
+        now: Box<Plan>,
+    },
+    /// The model's answer was not accepted.
+    Refused {
+        /// How many items are open.
+        open: usize,
+        /// Which refusal it is, from 1.
+        refusal: u32,
+    },
+    /// A message of the user reached the model.
+    Steered(String),
+    /// A line for the user.
+    Info(String),
+    /// Older parts of the conversation were summarised.
+    Compacted,
+    /// The session waits, for example until a usage limit is over.
+    Waiting {
+        /// Until when, if that is known.
+        until: Option<Timestamp>,
+        /// For what.
+        on: String,
+    },
+    /// The turn has ended, or was suspended.
+    Ended(Box<Ended>),
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// How.
+    pub ending: Ending,
+    /// The answer, with what stays open.
+    pub answer: String,
+    /// The plan at the end.
+    pub plan: Option<Plan>,
+    /// What the turn's model calls have used.
+    pub used: Used,
+}
+
+/// What a front end wants.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// The answer to a question.
+    Answer(QuestionId, Permission),
+    /// A message for the model, at its next call.
+    Steer(String),
+    /// The turn is to end.
+    Abort,
+}
+
+/// Who shows a session and steers it.
+pub trait FrontEnd: Send {
+    /// Shows what happened.
+    fn event(&mut self, event: Event);
+
+    /// Waits for the next wish. Cancel-safe.
+    fn input(&mut self) -> BoxFuture<'_, Input>;
+}

@@ -1,0 +1,326 @@
+//! Runs the calls of an answer through the scheduler, and finds out after a crash what became of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use punchlist_engine::CallLedger;
+use punchlist_engine::fail::Fail;
+use punchlist_formats::text::secret::mask;
+use punchlist_model::RunId;
+use punchlist_model::call::{CallRecord, CallState};
+use punchlist_model::session::Store;
+use punchlist_sched::call::{CallId, CancelReason, Live, Outcome, Request, State};
+use punchlist_sched::machine::{self, Attended, Limits};
+use punchlist_sched::run::{Event as Happened, Run};
+use punchlist_sched::{Batch, RunningBatch, Tool, Tools, output};
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
+
+use super::event::Event;
+use super::plan::TurnPlan;
+use super::world::World;
+use crate::context;
+use crate::provider::{Arguments, CallResult, ModelCall, ToolSpec};
+use crate::turn::Offered;
+
+/// What the model is told of a call that ran when the program ended.
+pub(super) const MAY_HAVE_HAPPENED: &str =
+    "interrupted: the program ended while this ran. It may have happened; check first.";
+
+/// How many calls of one answer run at once.
+const AT_ONCE: u32 = 8;
+
+/// Tools that only read. They are offered while the model plans.
+const READING: [&str; 3] = ["read", "list", "search"];
+
+/// The scheduler of a turn.
+pub(super) struct Calls {
+    run: Run,
+    ledger: CallLedger,
+    tools: Vec<Arc<dyn Tool>>,
+    /// The names of the plan's tools.
+    plan_tools: Vec<String>,
+    answers: JoinHandle<()>,
+}
+
+impl Calls {
+    /// Starts the scheduler of a turn.
+    pub(super) async fn start(world: &World, plan: &TurnPlan, title: &str) -> Result<Self, Fail> {
+        let own = plan.tools();
+        let plan_tools = own.iter().map(|it| it.name().to_owned()).collect();
+        let mut registry = Tools::new();
+        let given = world.tools.iter().cloned().chain((world.turn_tools)(plan));
+        for tool in own.into_iter().chain(given) {
+            registry.add(tool).map_err(|why| Fail::usage(why.to_string()))?;
+        }
+        let tools = registry.offered(&world.policy).cloned().collect();
+        let ledger = world.engine.call_ledger(title, plan.id().await?).await?;
+        let around = Arc::clone(&world.around);
+        let attended = if world.is_attended { Attended::Yes } else { Attended::No };
+        let directory = Some(world.outputs.join(ledger.run().to_string()));
+        let options = punchlist_sched::Options {
+            machine: machine::Options {
+                limits: Limits { all: AT_ONCE, of_kind: BTreeMap::new() },
+                policy: world.policy.clone(),
+                attended,
+                ids: around.ids(around.now())?,
+                ..machine::Options::default()
+            },
+            output: output::Options { directory, ..output::Options::default() },
+            clock: Arc::new(move || around.now()),
+            ..punchlist_sched::Options::default()
+        };
+        let run = Run::builder(registry)
+            .options(options)
+            .processes(world.processes.clone())
+            .ledger(ledger.clone())
+            .start();
+        let (passes, answered) = (ledger.clone(), run.clone());
+        let answers = tokio::spawn(async move {
+            // If the store fails, the call that waits for it says so.
+            passes.pass_answers(&answered).await.ok();
+        });
+        Ok(Self { run, ledger, tools, plan_tools, answers })
+    }
+
+    /// The id under which the calls are recorded.
+    pub(super) fn id(&self) -> RunId {
+        self.ledger.run()
+    }
+
+    /// The tools that a model call offers.
+    pub(super) fn offered(&self, offered: Offered) -> Vec<ToolSpec> {
+        let is_offered = |tool: &&Arc<dyn Tool>| self.is_offered(tool.name(), offered);
+        let spec = |tool: &Arc<dyn Tool>| ToolSpec {
+            name: tool.name().to_owned(),
+            description: tool.description().to_owned(),
+            schema: tool.schema().clone(),
+        };
+        self.tools.iter().filter(is_offered).map(spec).collect()
+    }
+
+    fn is_offered(&self, tool: &str, offered: Offered) -> bool {
+        let is_plans = self.is_plans(tool);
+        match offered {
+            Offered::Nothing => false,
+            Offered::Planning => is_plans || READING.contains(&tool),
+            Offered::WithoutPlan => !is_plans,
+            Offered::Everything => true,
+        }
+    }
+
+    /// Whether this is a tool of the plan.
+    pub(super) fn is_plans(&self, tool: &str) -> bool {
+        self.plan_tools.iter().any(|it| it == tool)
+    }
+
+    /// Why a call cannot be scheduled, as its result.
+    pub(super) fn refused(&self, call: &ModelCall, offered: Offered) -> Option<CallResult> {
+        let error = |text: String| {
+            Some(CallResult { call: call.id.clone(), text, is_error: true })
+        };
+        if let Arguments::Invalid(text) = &call.arguments {
+            let start: String = text.chars().take(200).collect();
+            return error(format!(
+                "the arguments are not a JSON object, so the call was not run: {}",
+                context::fence("arguments", &start)
+            ));
+        }
+        let is_known = self.tools.iter().any(|it| it.name() == call.tool);
+        if is_known && !self.is_offered(&call.tool, offered) {
+            return error(format!("{} is not offered now, so the call was not run", call.tool));
+        }
+        None
+    }
+
+    /// Schedules calls. What happens to them is sent as events until the last has ended.
+    pub(super) async fn schedule(
+        &self,
+        calls: &[ModelCall],
+        sender: &UnboundedSender<Event>,
+    ) -> Result<Scheduled, Fail> {
+        let mut batch = Batch::new();
+        for call in calls {
+            let arguments = match &call.arguments {
+                Arguments::Object(arguments) => arguments.clone(),
+                Arguments::Invalid(_) => Value::Null,
+            };
+            batch.add(Request {
+                tool: call.tool.clone(),
+                arguments,
+                label: Some(call.id.to_string()),
+                ..Request::default()
+            });
+        }
+        let mut events = self.run.subscribe();
+        let batch = self.run.schedule(batch).await.map_err(|_| over())?;
+        let ids: BTreeMap<CallId, ModelCall> = batch.calls().zip(calls.iter().cloned()).collect();
+        let (sender, done) = (sender.clone(), batch.id());
+        let tells = tokio::spawn(async move {
+            let mut asked = Vec::new();
+            while let Some(event) = events.next().await {
+                if matches!(event, Happened::BatchDone(id) if id == done) {
+                    break;
+                }
+                for event in told(event, &ids, &mut asked) {
+                    sender.send(event).ok();
+                }
+            }
+        });
+        Ok(Scheduled { batch, calls: calls.to_vec(), tells })
+    }
+
+    /// The result of a call, as the model reads it.
+    pub(super) fn result(&self, call: &ModelCall, outcome: &Outcome) -> (CallResult, Option<String>) {
+        let text = outcome.for_model();
+        let whole = outcome.output().and_then(|it| it.whole.clone());
+        let is_error = !matches!(outcome, Outcome::Success(_));
+        let text = if self.is_plans(&call.tool) {
+            text
+        } else {
+            context::fence(&call.tool, &mask(&text))
+        };
+        (CallResult { call: call.id.clone(), text, is_error }, whole)
+    }
+
+    /// Ends the scheduler. All calls have ended before.
+    pub(super) async fn end(self) -> Result<(), Fail> {
+        self.run.shut_down(CancelReason::Asked(None));
+        self.run.ended().await.ok();
+        self.answers.abort();
+        Ok(self.ledger.end().await?)
+    }
+}
+
+/// Calls that run.
+pub(super) struct Scheduled {
+    batch: RunningBatch,
+    calls: Vec<ModelCall>,
+    tells: JoinHandle<()>,
+}
+
+impl Scheduled {
+    /// Waits until all calls have ended.
+    pub(super) async fn outcomes(&self) -> Result<Vec<Outcome>, Fail> {
+        self.batch.outcomes().await.map_err(|_| over())
+    }
+
+    /// Cancels what still runs. [`Self::outcomes`] returns once it has really ended.
+    pub(super) async fn cancel(&self) {
+        self.batch.cancel_all("the turn was ended").await.ok();
+    }
+
+    /// The calls with their outcomes, and all events sent.
+    pub(super) async fn finish(self, outcomes: Vec<Outcome>) -> Vec<(ModelCall, Outcome)> {
+        self.tells.await.ok();
+        self.calls.into_iter().zip(outcomes).collect()
+    }
+}
+
+fn over() -> Fail {
+    Fail::ours("the scheduler ended before its calls")
+}
+
+/// What a front end is told of an event of the scheduler.
+fn told(
+    event: Happened,
+    calls: &BTreeMap<CallId, ModelCall>,
+    asked: &mut Vec<Arc<punchlist_model::call::Asked>>,
+) -> Vec<Event> {
+    match event {
+        Happened::Moved { call, state } => {
+            let mut events = Vec::new();
+            if !matches!(state, State::Live(Live::AwaitingApproval { .. })) {
+                let (over, waits) = asked.drain(..).partition(|it| it.call == call.0);
+                *asked = waits;
+                let over: Vec<Arc<punchlist_model::call::Asked>> = over;
+                events.extend(over.iter().map(|it| Event::Settled(it.id)));
+            }
+            let Some(it) = calls.get(&call).cloned() else { return events };
+            match state {
+                State::Live(Live::Executing { stopping: None, .. }) => {
+                    events.push(Event::CallStarted(it));
+                }
+                State::Done(outcome) => events.push(Event::CallEnded {
+                    call: it,
+                    is_error: !matches!(*outcome, Outcome::Success(_)),
+                    text: outcome.for_model(),
+                }),
+                State::Live(_) => {}
+            }
+            events
+        }
+        Happened::Asked(question) => {
+            asked.push(Arc::clone(&question));
+            vec![Event::Asked(question)]
+        }
+        Happened::Output { call, line, .. } => {
+            let call = calls.get(&call).cloned();
+            call.map(|call| Event::CallOutput { call, line }).into_iter().collect()
+        }
+        Happened::Lost { .. } | Happened::BatchDone(_) => Vec::new(),
+    }
+}
+
+fn is_over(state: CallState) -> bool {
+    match state {
+        CallState::Success | CallState::Error | CallState::Cancelled => true,
+        CallState::Validating
+        | CallState::Scheduled
+        | CallState::AwaitingApproval
+        | CallState::Executing => false,
+    }
+}
+
+/// What became of the calls of a run that was cut off, by their labels.
+pub(super) struct CutOff(BTreeMap<String, CallRecord>);
+
+impl CutOff {
+    /// Reads what is recorded of a run, and records that it has ended.
+    pub(super) async fn read(
+        store: &dyn Store,
+        run: RunId,
+        now: punchlist_model::Timestamp,
+    ) -> Result<Self, Fail> {
+        store.interrupt(run, now, BTreeMap::new()).await?;
+        let calls = store.calls(run).await?;
+        // Calls that had not begun, and their questions, wait for nobody any more.
+        let waits = calls.iter().filter(|it| !is_over(it.state)).cloned();
+        let over: Vec<CallRecord> = waits
+            .map(|it| {
+                let detail = Some(Value::from(punchlist_model::call::INTERRUPTED));
+                CallRecord { state: CallState::Cancelled, detail, at: now, ..it }
+            })
+            .collect();
+        store.record(run, over, Vec::new(), None).await?;
+        store.end_run(run, now).await?;
+        let label = |it: &CallRecord| it.request.get("label")?.as_str().map(str::to_owned);
+        Ok(Self(calls.into_iter().filter_map(|it| Some((label(&it)?, it))).collect()))
+    }
+
+    /// The outcome of a call that ended, or that was executing when the program ended. `None` if it had
+    /// not begun.
+    pub(super) fn outcome(&self, call: &ModelCall) -> Option<Outcome> {
+        let record = self.0.get(&call.id.0)?;
+        match record.state {
+            CallState::Success | CallState::Error | CallState::Cancelled => {
+                let detail = record.detail.clone()?;
+                let interrupted = Outcome::Cancelled {
+                    reason: CancelReason::Interrupted,
+                    output: None,
+                };
+                Some(serde_json::from_value(detail).unwrap_or(interrupted))
+            }
+            CallState::Executing => {
+                Some(Outcome::Cancelled { reason: CancelReason::Interrupted, output: None })
+            }
+            CallState::Validating | CallState::Scheduled | CallState::AwaitingApproval => None,
+        }
+    }
+
+    /// Whether an outcome means that nobody knows whether the call happened.
+    pub(super) fn is_unknown(outcome: &Outcome) -> bool {
+        matches!(outcome, Outcome::Cancelled { reason: CancelReason::Interrupted, .. })
+    }
+}

@@ -1,0 +1,85 @@
+//! What a session needs from the program that runs it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use punchlist_engine::{Around, Engine};
+use punchlist_model::session::Store;
+use punchlist_model::{Actor, Limits, Process};
+use punchlist_sched::policy::Policy;
+use punchlist_sched::{Processes, Tool};
+
+use super::plan::TurnPlan;
+use crate::context::ContextOptions;
+use crate::provider::{ModelOptions, Price, Provider};
+
+/// Makes the tools that work on the plan of one turn, such as `delegate`.
+pub type TurnTools = Arc<dyn Fn(&TurnPlan) -> Vec<Arc<dyn Tool>> + Send + Sync>;
+
+/// What the system prompt says about the surroundings.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Facts {
+    /// The directory that the session works in.
+    pub directory: String,
+    /// The operating system.
+    pub operating_system: String,
+    /// The date, such as `2026-11-17`.
+    pub date: String,
+    /// The git branch.
+    pub branch: Option<String>,
+    /// The paths and texts of `AGENTS.md` and the like, from the root of the project down to the
+    /// directory.
+    pub instructions: Vec<(String, String)>,
+    /// The names and descriptions of the workers.
+    pub workers: Vec<(String, String)>,
+}
+
+/// What a session needs from the program that runs it.
+#[derive(Clone)]
+pub struct World {
+    /// The engine, which has the store.
+    pub engine: Engine,
+    /// Clock and ids.
+    pub around: Arc<dyn Around>,
+    /// The project.
+    pub project: String,
+    /// The directory that the session works in.
+    pub directory: PathBuf,
+    /// This process.
+    pub process: Option<Process>,
+    /// Who answers questions at the front end.
+    pub person: Actor,
+    /// Whether somebody can be asked, here or elsewhere.
+    pub is_attended: bool,
+    /// The model.
+    pub provider: Arc<dyn Provider>,
+    /// Its price, if one is configured.
+    pub price: Option<Price>,
+    /// How the model is to answer.
+    pub model_options: ModelOptions,
+    /// All tools but the plan's.
+    pub tools: Vec<Arc<dyn Tool>>,
+    /// Tools that are made for each turn.
+    pub turn_tools: TurnTools,
+    /// What may run.
+    pub policy: Policy,
+    /// Starts processes.
+    pub processes: Processes,
+    /// The directory for whole outputs.
+    pub outputs: PathBuf,
+    /// The file that gets a rule when a person answers "always".
+    pub rules_file: PathBuf,
+    /// Limits on sizes and counts of plans.
+    pub limits: Limits,
+    /// What the system prompt says about the surroundings.
+    pub facts: Facts,
+    /// How much of a conversation the model reads.
+    pub context: ContextOptions,
+}
+
+impl World {
+    /// The store.
+    pub(super) fn store(&self) -> &Arc<dyn Store> {
+        self.engine.store()
+    }
+}
