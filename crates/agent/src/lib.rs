@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod config;
 pub mod context;
 pub mod provider;
 pub mod session;

@@ -10,6 +10,7 @@ mod attend;
 mod driver;
 mod entry;
 mod event;
+mod json_events;
 mod model_call;
 mod plan;
 mod plan_tools;
@@ -20,6 +21,7 @@ mod world;
 
 use std::sync::Arc;
 
+use punchlist_engine::Which;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::session::{self as agents, Seen};
 use punchlist_formats::prompt::{self, Tag, Tools};
@@ -31,6 +33,7 @@ use punchlist_model::{ConversationId, SessionKey};
 
 pub use entry::{Answer, CallEnd, Entry, Recorded};
 pub use event::{Ended, Event, FrontEnd, Input};
+pub use json_events::{JsonEvents, is_for_user};
 pub use plan::TurnPlan;
 pub use settings::{Allowance, Budget, SessionSettings, money};
 pub use world::{Facts, TurnTools, World};
@@ -243,7 +246,10 @@ impl Session {
             around: Arc::clone(&self.world.around),
             conversation: self.id(),
             key: AttachmentKey { turn: row.id.clone(), ..self.attachment() },
-            which: self.settings.plan.clone().map(punchlist_engine::Which::Named),
+            which: self.settings.plan.as_ref().map(|it| match it.parse() {
+                Ok(id) => Which::Id(id),
+                Err(_) => Which::Named(it.clone()),
+            }),
             title: request.chars().take(TITLE).collect(),
             dialect,
             limits: self.world.limits,

@@ -10,6 +10,7 @@ pub mod doctor;
 pub mod editor;
 pub mod git;
 pub mod install;
+pub mod key_command;
 pub mod pager;
 pub mod private;
 pub mod process;

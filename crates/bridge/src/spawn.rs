@@ -235,6 +235,7 @@ impl StreamState {
             | Kind::ToolAnswered { .. }
             | Kind::ToolStarted { .. }
             | Kind::ToolCompleted { .. }
+            | Kind::Info { .. }
             | Kind::MessageQueued { .. }
             | Kind::TodoList { .. }
             | Kind::Usage(_)

@@ -43,6 +43,9 @@ pub struct Settings {
     pub tag: Tag,
     /// The policy rules.
     pub rules: Rules,
+    /// The tables that other parts of the program read, such as `[agent]`, as the user's file and the
+    /// command line have them. A project's file cannot set them.
+    pub others: serde_json::Map<String, serde_json::Value>,
     /// What was ignored, and why.
     pub notes: Vec<String>,
     /// The settings of the project's file that were ignored because they would loosen something.
@@ -95,7 +98,10 @@ impl Settings {
             }
             self.set(key, value.trim()).map_err(|why| in_place(why, "-c"))?;
             if is_for_others(key) {
-                self.notes.push(format!("-c {key} does nothing yet"));
+                if is_below("team", key) {
+                    self.notes.push(format!("-c {key} does nothing yet"));
+                }
+                self.set_other(key, value.trim());
             }
         }
         Ok(())
@@ -149,7 +155,10 @@ impl Settings {
         for (name, value) in table {
             let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
             let text = match value {
-                toml::Value::Table(_) if is_for_others(&key) => continue,
+                _ if is_for_others(&key) => {
+                    self.keep_other(&key, value, whose);
+                    continue;
+                }
                 toml::Value::Table(inner) => {
                     self.table(&key, inner, whose)?;
                     continue;
@@ -172,6 +181,38 @@ impl Settings {
         Ok(())
     }
 
+    /// Keeps a table that another part reads.
+    fn keep_other(&mut self, key: &str, value: &toml::Value, whose: Whose) {
+        if is_below("policy", key) || is_below("team", key) {
+            return;
+        }
+        match (whose, serde_json::to_value(value)) {
+            (Whose::User, Ok(value)) => drop(self.others.insert(key.to_owned(), value)),
+            (Whose::User, Err(_)) => {}
+            // A project must not choose who is sent its files, or which commands run.
+            (Whose::Project, _) => self.loosening.push(format!("[{key}]")),
+        }
+    }
+
+    /// Sets a key of another part: `agent.model` to a number, a truth value or a text.
+    fn set_other(&mut self, key: &str, value: &str) {
+        let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+        let mut names = key.split('.').peekable();
+        let mut table = &mut self.others;
+        while let Some(name) = names.next() {
+            if names.peek().is_none() {
+                table.insert(name.to_owned(), value);
+                return;
+            }
+            let below = table.entry(name.to_owned()).or_insert_with(|| serde_json::json!({}));
+            if !below.is_object() {
+                *below = serde_json::json!({});
+            }
+            let Some(below) = below.as_object_mut() else { return };
+            table = below;
+        }
+    }
+
     /// Applies a setting of the project's file, unless it would loosen the user's. Returns whether
     /// it was applied.
     fn tighten(&mut self, key: &str, value: &str) -> Result<bool, Fail> {
@@ -191,19 +232,9 @@ impl Settings {
     }
 }
 
-/// A line about parts of a configuration that do nothing in this version.
+/// A line about a part of a configuration that does nothing in this version.
 fn not_yet(table: &toml::Table) -> Option<String> {
-    let workers = table.get("workers").and_then(toml::Value::as_table);
-    let mut parts: Vec<String> =
-        workers.into_iter().flat_map(|it| it.keys()).map(|it| format!("[workers.{it}]")).collect();
-    if table.contains_key("workers") && parts.is_empty() {
-        parts.push("[workers]".to_owned());
-    }
-    if table.contains_key("team") {
-        parts.insert(0, "[team]".to_owned());
-    }
-    let does = if parts.len() == 1 { "does" } else { "do" };
-    (!parts.is_empty()).then(|| format!("{} {does} nothing yet", parts.join(", ")))
+    table.contains_key("team").then(|| "[team] does nothing yet".to_owned())
 }
 
 /// Adds the file or option to the error's message.

@@ -104,6 +104,12 @@ fn random() -> Result<[u8; 10], Fail> {
     Ok(bytes)
 }
 
+/// A random number from 0 to 1, to spread retries.
+pub(crate) fn jitter() -> f64 {
+    let bytes = random().unwrap_or_default();
+    f64::from(bytes[9]) / f64::from(u8::MAX)
+}
+
 fn given_seed() -> Option<u64> {
     if !cfg!(debug_assertions) {
         return None;

@@ -27,6 +27,7 @@ mod plan_choice;
 mod print;
 mod repository;
 mod run;
+mod session;
 mod verb;
 mod watch;
 

@@ -1,7 +1,7 @@
 //! The front end for people at a terminal: shows views, asks questions and reads keys.
 //!
-//! The pure half: `keys` decodes keys from bytes, `line_editor` edits one line, and the states and
-//! views of [`run`] and [`watch`] do no I/O. The other half is [`terminal`], which writes to the
+//! The pure half: `keys` decodes keys from bytes, `line_editor` edits one line, `prompt` has the open
+//! questions, and the states and views of [`run`], [`session`] and [`watch`] do no I/O. The other half is [`terminal`], which writes to the
 //! terminal and reads from it. [`Options`] has everything that the crate knows about its
 //! environment: it reads no environment variables, no configuration and no clock.
 
@@ -10,7 +10,9 @@
 mod keys;
 mod line_editor;
 mod options;
+mod prompt;
 pub mod run;
+pub mod session;
 pub mod terminal;
 pub mod watch;
 

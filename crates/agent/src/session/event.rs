@@ -10,7 +10,7 @@ use punchlist_model::{Plan, QuestionId, Timestamp};
 use punchlist_sched::output::Line;
 
 use crate::provider::{ModelCall, TokenUsage};
-use crate::turn::Ending;
+use crate::turn::{Ending, Purpose};
 
 /// What happens in a session, as it happens.
 #[derive(Clone, Debug)]
@@ -24,8 +24,8 @@ pub enum Event {
         /// Whether it goes on after it was cut off or suspended.
         is_resumed: bool,
     },
-    /// The model is being called.
-    Calling,
+    /// The model is being called, for this purpose.
+    Calling(Purpose),
     /// More text of the answer.
     Text(String),
     /// More of the model's thinking.
@@ -67,7 +67,12 @@ pub enum Event {
         text: String,
     },
     /// A person is asked.
-    Asked(Arc<Asked>),
+    Asked {
+        /// The question.
+        asked: Arc<Asked>,
+        /// The call that it is about.
+        call: ModelCall,
+    },
     /// A question waits no longer.
     Settled(QuestionId),
     /// The plan has changed.

@@ -47,7 +47,7 @@ impl Driver<'_> {
             Until::Abort => return self.step(Input::Abort(Abort::User), Vec::new()).await,
         }
         let request = self.request(ask, plan.as_ref());
-        front.event(Event::Calling);
+        front.event(Event::Calling(ask.purpose));
         match self.answer(&request, front).await? {
             Until::Abort => self.step(Input::Abort(Abort::User), Vec::new()).await,
             Until::Done(Err(failure)) => {

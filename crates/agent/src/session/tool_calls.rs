@@ -253,7 +253,8 @@ fn told(
         }
         Happened::Asked(question) => {
             asked.push(Arc::clone(&question));
-            vec![Event::Asked(question)]
+            let call = calls.get(&CallId(question.call)).cloned();
+            call.map(|call| Event::Asked { asked: question, call }).into_iter().collect()
         }
         Happened::Output { call, line, .. } => {
             let call = calls.get(&call).cloned();

@@ -11,6 +11,7 @@ mod approve;
 pub(crate) mod bare;
 mod candidates;
 mod completions;
+mod r#do;
 mod doctor;
 mod done;
 mod edit;
@@ -148,6 +149,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<replace::Replace>(),
         row::<undo::Undo>(),
         row::<run::Run>(),
+        row::<r#do::Do>(),
         row::<policy::Policy>(),
         row::<questions::Questions>(),
         row::<answer::Answer>(),

@@ -213,7 +213,7 @@ fn parts_of_a_configuration_that_do_nothing_yet_say_so_in_one_line() {
     );
     let ran = world.typed("list");
     let place = world.path(USER).display().to_string();
-    let line = format!("warning: {place}: [team], [workers.claude], [workers.fast] do nothing yet");
+    let line = format!("warning: {place}: [team] does nothing yet");
     assert_eq!(ran.err.lines().filter(|it| it.contains("nothing yet")).collect::<Vec<_>>(), [line]);
     let ran = world.run(&["-c", "team.lead=x", "list"]);
     assert!(ran.err.contains("-c team.lead does nothing yet"), "{}", ran.err);

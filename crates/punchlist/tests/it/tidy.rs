@@ -27,7 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("engine", &["model", "formats", "streams", "sched", "bridge"]),
     ("agent", &["model", "formats", "streams", "sched", "engine"]),
     ("serve", &["model", "formats", "streams", "engine"]),
-    ("tui", &["model", "formats", "streams", "engine"]),
+    ("tui", &["model", "formats", "streams", "engine", "agent"]),
     (
         "punchlist",
         &[

@@ -13,6 +13,8 @@ pub enum KindName {
     Text,
     /// `thinking`
     Thinking,
+    /// `info`
+    Info,
     /// `tool.scheduled`
     ToolScheduled,
     /// `tool.waiting`
@@ -39,11 +41,12 @@ pub enum KindName {
 
 impl KindName {
     /// All kinds, in the order of the specification.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::SessionStarted,
         Self::TurnStarted,
         Self::Text,
         Self::Thinking,
+        Self::Info,
         Self::ToolScheduled,
         Self::ToolWaiting,
         Self::ToolAnswered,
@@ -64,6 +67,7 @@ impl KindName {
             Self::TurnStarted => "turn.started",
             Self::Text => "text",
             Self::Thinking => "thinking",
+            Self::Info => "info",
             Self::ToolScheduled => "tool.scheduled",
             Self::ToolWaiting => "tool.waiting",
             Self::ToolAnswered => "tool.answered",

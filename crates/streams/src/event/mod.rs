@@ -273,6 +273,12 @@ pub enum Kind<'a> {
         #[serde(skip_serializing_if = "Not::not")]
         delta: bool,
     },
+    /// The agent's program says how far it is.
+    #[serde(rename = "info")]
+    Info {
+        /// The text.
+        text: Text<'a>,
+    },
     /// The model requested a tool call.
     #[serde(rename = "tool.scheduled")]
     ToolScheduled {
@@ -388,6 +394,7 @@ impl Kind<'_> {
             Self::TurnStarted { .. } => KindName::TurnStarted,
             Self::Text { .. } => KindName::Text,
             Self::Thinking { .. } => KindName::Thinking,
+            Self::Info { .. } => KindName::Info,
             Self::ToolScheduled { .. } => KindName::ToolScheduled,
             Self::ToolWaiting { .. } => KindName::ToolWaiting,
             Self::ToolAnswered { .. } => KindName::ToolAnswered,

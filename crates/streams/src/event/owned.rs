@@ -158,6 +158,12 @@ pub enum Kind {
         #[serde(default, skip_serializing_if = "is_false")]
         delta: bool,
     },
+    /// The agent's program says how far it is.
+    #[serde(rename = "info")]
+    Info {
+        /// The text.
+        text: String,
+    },
     /// The model requested a tool call.
     #[serde(rename = "tool.scheduled")]
     ToolScheduled {

@@ -44,6 +44,7 @@ fn samples() -> Vec<Kind<'static>> {
             status: Outcome::Cancelled,
             output: Some(text()),
         },
+        Kind::Info { text: text() },
         Kind::MessageQueued { text: text() },
         Kind::TodoList { todo_id: "x#1".into(), items: ITEMS, unconfirmed: true },
         Kind::Usage(Usage {

@@ -183,6 +183,7 @@ impl Seen {
             }
             Kind::Thinking { .. } => self.works(at),
             Kind::Text { role: event::Role::User | event::Role::System, .. }
+            | Kind::Info { .. }
             | Kind::MessageQueued { .. }
             | Kind::Usage(_)
             | Kind::Warning { .. } => {}

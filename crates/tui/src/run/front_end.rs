@@ -11,10 +11,10 @@ use punchlist_model::{RunId, Timestamp};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
 
-use super::prompt::{Pressed, Prompt};
 use super::show::Show;
 use crate::keys::Key;
 use crate::options::Options;
+use crate::prompt::{Pressed, Prompt};
 use crate::terminal::keyboard::{Said, confirm};
 use crate::terminal::signals::{Request, Signals};
 use crate::terminal::{key_reader, output};

@@ -10,9 +10,9 @@ use punchlist_formats::view;
 use punchlist_formats::view::run::{Run, line, printed_lines};
 use punchlist_model::{Number, RunId, Timestamp};
 
-use super::prompt::Prompt;
 use super::view::picture;
 use crate::options::{Options, Screen};
+use crate::prompt::Prompt;
 use crate::terminal::inline_terminal::{self, InlineTerminal};
 use crate::terminal::{output, signals};
 

@@ -4,7 +4,7 @@ use punchlist_formats::text::Line;
 use punchlist_formats::view::run::{Run, run};
 use punchlist_formats::view::{Options, questions};
 
-use super::prompt::Prompt;
+use crate::prompt::Prompt;
 
 /// Draws a run and its open question, if any, into this many rows.
 pub(super) fn picture(
@@ -37,8 +37,8 @@ mod tests {
     use punchlist_model::call::Printed;
     use punchlist_model::{Progress, Timestamp};
 
-    use super::super::prompt::tests::{asked, prompt};
     use super::*;
+    use crate::prompt::tests::{asked, prompt};
 
     fn board(count: u32) -> Run {
         let step = |n: u32| Step {

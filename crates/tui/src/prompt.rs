@@ -13,7 +13,7 @@ use crate::keys::Key;
 use crate::line_editor::LineEditor;
 
 /// The open questions, oldest first, and the stage of the first one.
-pub(super) struct Prompt {
+pub(crate) struct Prompt {
     waiting: Vec<Asked>,
     /// The question that is on the screen.
     drawn: Option<QuestionId>,
@@ -37,7 +37,7 @@ enum Stage {
 
 /// The meaning of a key.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Pressed {
+pub(crate) enum Pressed {
     /// An answer to a question.
     Answer(QuestionId, Answer),
     /// No answer.
@@ -46,17 +46,17 @@ pub(super) enum Pressed {
 
 impl Prompt {
     /// A prompt without a question. Rules go into this file, for this project.
-    pub(super) fn new(file: String, project: String) -> Self {
+    pub(crate) fn new(file: String, project: String) -> Self {
         Self { waiting: Vec::new(), drawn: None, stage: Stage::Asked, file, project }
     }
 
     /// Adds a question.
-    pub(super) fn ask(&mut self, asked: Asked) {
+    pub(crate) fn ask(&mut self, asked: Asked) {
         self.waiting.push(asked);
     }
 
     /// Removes a question that is no longer open, and returns it.
-    pub(super) fn settle(&mut self, id: QuestionId) -> Option<Asked> {
+    pub(crate) fn settle(&mut self, id: QuestionId) -> Option<Asked> {
         let at = self.waiting.iter().position(|it| it.id == id)?;
         if at == 0 {
             self.stage = Stage::Asked;
@@ -65,7 +65,7 @@ impl Prompt {
     }
 
     /// The current question, the number of open questions, and the lines below.
-    pub(super) fn shown(&self, options: &Options) -> Option<(&Asked, usize, Below)> {
+    pub(crate) fn shown(&self, options: &Options) -> Option<(&Asked, usize, Below)> {
         let asked = self.waiting.first()?;
         let below = match &self.stage {
             Stage::Asked => Below::keys(keys(asked)),
@@ -95,12 +95,12 @@ impl Prompt {
     }
 
     /// Records that the current question is on the screen, so that keys may answer it.
-    pub(super) fn was_drawn(&mut self) {
+    pub(crate) fn was_drawn(&mut self) {
         self.drawn = self.waiting.first().map(|it| it.id);
     }
 
     /// Handles a key.
-    pub(super) fn key(&mut self, key: &Key) -> Pressed {
+    pub(crate) fn key(&mut self, key: &Key) -> Pressed {
         let Some(asked) = self.waiting.first() else { return Pressed::Nothing };
         // The question is not on the screen yet: the key was meant for the one before.
         if self.drawn != Some(asked.id) {
@@ -217,14 +217,14 @@ fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Belo
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(crate) mod tests {
     use punchlist_model::{IdSource, Number, Timestamp};
     use serde_json::json;
 
     use super::*;
     use crate::keys::Decoder;
 
-    pub(in crate::run) fn asked(n: u32, tool: &str) -> Asked {
+    pub(crate) fn asked(n: u32, tool: &str) -> Asked {
         let at = Timestamp::UNIX_EPOCH;
         Asked {
             id: QuestionId(IdSource::fixed(at, 1).nth(n)),
@@ -247,7 +247,7 @@ pub(super) mod tests {
         }
     }
 
-    pub(in crate::run) fn prompt() -> Prompt {
+    pub(crate) fn prompt() -> Prompt {
         Prompt::new("/home/me/config.toml".to_owned(), "/home/me/shop".to_owned())
     }
 

@@ -1,0 +1,209 @@
+//! A session as unified events, one JSON object per line. Pure.
+
+use punchlist_model::{ConversationId, Timestamp};
+use punchlist_streams::event::{self, AgentId, AgentType, Kind, Outcome, RawJson, Role, Text, Usage};
+use punchlist_streams::watch::tell;
+
+use super::event::{Ended, Event};
+use crate::provider::{Arguments, ModelCall};
+use crate::turn::{Abort, Ending, Purpose};
+
+/// Writes a session as unified events.
+pub struct JsonEvents {
+    agent: AgentId,
+    /// How many events were written, without lists.
+    written: u64,
+    /// The calls of questions that wait.
+    waiting: Vec<(punchlist_model::QuestionId, String)>,
+    /// Whether the text that arrives is meant for the user.
+    is_shown: bool,
+}
+
+impl JsonEvents {
+    /// The events of this session.
+    pub fn new(session: ConversationId) -> Self {
+        Self {
+            agent: AgentId::new(session.to_string()),
+            written: 0,
+            waiting: Vec::new(),
+            is_shown: true,
+        }
+    }
+
+    /// The lines for the start of a session.
+    pub fn started(&mut self, model: &str, cwd: &str, prompt: &str, now: Timestamp) -> Vec<u8> {
+        let mut out = Vec::new();
+        let version = Some(Text::from(env!("CARGO_PKG_VERSION")));
+        let (model, cwd) = (Some(Text::from(model)), Some(Text::from(cwd)));
+        self.write(now, Kind::SessionStarted { model, cwd, version }, &mut out);
+        let prompt = (!prompt.is_empty()).then(|| Text::from(prompt));
+        self.write(now, Kind::TurnStarted { prompt }, &mut out);
+        out
+    }
+
+    /// The lines for an event; empty if programs are not told about it.
+    pub fn event(&mut self, event: &Event, now: Timestamp) -> Vec<u8> {
+        let mut out = Vec::new();
+        match event {
+            Event::Calling(purpose) => self.is_shown = is_for_user(*purpose),
+            Event::Text(text) if self.is_shown => {
+                let text = Text::from(text.as_str());
+                self.write(now, Kind::Text { role: Role::Assistant, text, delta: true }, &mut out);
+            }
+            Event::Thinking(text) => {
+                let text = Text::from(text.as_str());
+                self.write(now, Kind::Thinking { text, delta: true }, &mut out);
+            }
+            Event::Retry { why, wait } => {
+                let message = format!("{why}; repeated in {} s", wait.as_secs());
+                let message = Text::from(message.as_str());
+                self.write(now, Kind::Error { message, code: None, recoverable: true }, &mut out);
+            }
+            Event::Answered { calls, usage, cost_micros, .. } => {
+                self.usage(*usage, *cost_micros, now, &mut out);
+                for call in calls {
+                    self.scheduled(call, now, &mut out);
+                }
+            }
+            Event::CallStarted(call) => {
+                let (call_id, name) = (id(call), Some(Text::from(call.tool.as_str())));
+                self.write(now, Kind::ToolStarted { call_id, name, input: None }, &mut out);
+            }
+            Event::CallEnded { call, is_error, text } => {
+                let status = if *is_error { Outcome::Error } else { Outcome::Success };
+                let (call_id, name) = (id(call), Some(Text::from(call.tool.as_str())));
+                let output = Some(Text::from(text.as_str()));
+                self.write(now, Kind::ToolCompleted { call_id, name, status, output }, &mut out);
+            }
+            Event::Asked { asked, call } => {
+                let what = asked.command.as_deref().unwrap_or(&asked.what);
+                self.waiting.push((asked.id, call.id.0.clone()));
+                let (call_id, question) = (id(call), Text::from(what));
+                self.write(now, Kind::ToolWaiting { call_id, question }, &mut out);
+            }
+            Event::Settled(question) => {
+                let Some(at) = self.waiting.iter().position(|(it, _)| it == question) else {
+                    return out;
+                };
+                let (_, call_id) = self.waiting.remove(at);
+                let (call_id, answer) = (Text::from(call_id.as_str()), Text::from("answered"));
+                self.write(now, Kind::ToolAnswered { call_id, answer, by: None }, &mut out);
+            }
+            Event::Plan { now: plan, .. } => tell::list_of(&self.agent, plan, &mut out),
+            Event::Refused { open, .. } => {
+                let text = format!("the answer was not accepted: {open} items are open");
+                self.write(now, Kind::Info { text: Text::from(text.as_str()) }, &mut out);
+            }
+            Event::Steered(text) => {
+                self.write(now, Kind::MessageQueued { text: Text::from(text.as_str()) }, &mut out);
+            }
+            Event::Info(text) => {
+                self.write(now, Kind::Info { text: Text::from(text.as_str()) }, &mut out);
+            }
+            Event::Compacted => {
+                let text = Text::from("older parts of the conversation were summarised");
+                self.write(now, Kind::Info { text }, &mut out);
+            }
+            Event::Waiting { until, on } => {
+                let until = until.map(|it| format!(" until {it}")).unwrap_or_default();
+                let text = format!("waits for {on}{until}");
+                self.write(now, Kind::Info { text: Text::from(text.as_str()) }, &mut out);
+            }
+            Event::Ended(ended) => self.ended(ended, now, &mut out),
+            Event::Began { .. } | Event::Text(_) | Event::CallOutput { .. } => {}
+        }
+        out
+    }
+
+    fn scheduled(&mut self, call: &ModelCall, now: Timestamp, out: &mut Vec<u8>) {
+        let input = match &call.arguments {
+            Arguments::Object(arguments) => arguments.to_string(),
+            Arguments::Invalid(text) => serde_json::Value::from(text.as_str()).to_string(),
+        };
+        let (call_id, name) = (id(call), Text::from(call.tool.as_str()));
+        self.write(now, Kind::ToolScheduled { call_id, name, input: RawJson::of(&input) }, out);
+    }
+
+    fn usage(
+        &mut self,
+        usage: crate::provider::TokenUsage,
+        cost_micros: Option<u64>,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
+        let usage = Usage {
+            input_tokens: Some(usage.input),
+            output_tokens: Some(usage.output),
+            cached_tokens: (usage.cache_read > 0).then_some(usage.cache_read),
+            reasoning_tokens: (usage.thinking > 0).then_some(usage.thinking),
+            cost_usd: cost_micros.map(|it| it as f64 / 1_000_000.0),
+            cumulative: false,
+        };
+        self.write(now, Kind::Usage(usage), out);
+    }
+
+    fn ended(&mut self, ended: &Ended, now: Timestamp, out: &mut Vec<u8>) {
+        if !ended.answer.is_empty() {
+            let text = Text::from(ended.answer.as_str());
+            self.write(now, Kind::Text { role: Role::Assistant, text, delta: false }, out);
+        }
+        if let Ending::Failed(why) = &ended.ending {
+            let message = Text::from(why.as_str());
+            self.write(now, Kind::Error { message, code: None, recoverable: false }, out);
+        }
+        let status = match (&ended.ending, ended.exit()) {
+            (Ending::Aborted(_), _) => Outcome::Cancelled,
+            (_, 0 | 7) => Outcome::Success,
+            _ => Outcome::Error,
+        };
+        let reason = ended.ending.words();
+        let reason = Some(Text::from(reason.as_str()));
+        self.write(now, Kind::TurnCompleted { status, reason }, out);
+    }
+
+    fn write(&mut self, now: Timestamp, kind: Kind<'_>, out: &mut Vec<u8>) {
+        self.written += 1;
+        let event = event::Event {
+            agent: &self.agent,
+            agent_type: AgentType::Punchlist,
+            timestamp: Some(now.as_millisecond()),
+            line: self.written,
+            index: 0,
+            kind,
+        };
+        event.write_json(out);
+    }
+}
+
+/// Whether the answer to a model call is meant for the user. The others are for the runtime.
+pub fn is_for_user(purpose: Purpose) -> bool {
+    match purpose {
+        Purpose::Work | Purpose::FinalAnswer | Purpose::Direct | Purpose::Item(_) | Purpose::Plan => {
+            true
+        }
+        Purpose::Classify | Purpose::Validate => false,
+    }
+}
+
+fn id(call: &ModelCall) -> Text<'_> {
+    Text::from(call.id.0.as_str())
+}
+
+impl Ending {
+    /// How a turn ended, in words.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Answered => "answered".to_owned(),
+            Self::Asked => "the answer asks you something".to_owned(),
+            Self::Planned => "planned".to_owned(),
+            Self::LetGo => "the model stopped with items open".to_owned(),
+            Self::Limit => "the limit of model calls or steps was reached".to_owned(),
+            Self::Stuck => "items are open, and none can be started".to_owned(),
+            Self::PlanningFailed => "no plan was made".to_owned(),
+            Self::NotValidated => "the task was not found complete".to_owned(),
+            Self::Failed(why) => why.clone(),
+            Self::Aborted(Abort::User) => "stopped".to_owned(),
+            Self::Aborted(Abort::Budget(why)) => why.clone(),
+        }
+    }
+}

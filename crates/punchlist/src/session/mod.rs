@@ -1,0 +1,164 @@
+//! Collects what a session of our own agent needs from this process: the model with its key, the tools,
+//! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
+
+mod world;
+
+use std::env;
+use std::sync::Arc;
+
+use punchlist_agent::config::AgentConfig;
+use punchlist_agent::provider::{
+    Failure, KeyLookup, ModelName, Provider, Scripted, Surroundings, connect,
+};
+use punchlist_agent::session::{Ended, Event, FrontEnd, JsonEvents, Session, SessionSettings};
+use punchlist_bridge::key_command;
+use punchlist_formats::dialect::Surface;
+use punchlist_formats::text::one_line;
+use punchlist_tui::session::{Shown, Terminal};
+
+use crate::app::App;
+use crate::clock;
+use crate::fail::{Code, Fail};
+use crate::places;
+use crate::print::{self, Reply};
+
+pub(crate) use world::world;
+
+/// How a session is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Output {
+    /// Everything, in lines.
+    Lines,
+    /// Only the answer.
+    Quiet,
+    /// Unified events.
+    Json,
+}
+
+/// What the user configured for the agent.
+pub(crate) fn config(app: &App) -> Result<AgentConfig, Fail> {
+    AgentConfig::read(&app.settings()?.others).map_err(|why| {
+        Fail::usage(why).hint("fix that table of your config.toml; docs/agent.md lists the keys.")
+    })
+}
+
+/// The model that a call names: `--model`, else the environment, else the settings.
+pub(crate) fn model(given: Option<&str>, config: &AgentConfig) -> Result<ModelName, Fail> {
+    let variable = env::var("PUNCHLIST_MODEL").ok().filter(|it| !it.is_empty());
+    let named = given.map(str::to_owned).or(variable).or_else(|| config.agent.model.clone());
+    let named = named.ok_or_else(|| no_model(&Failure::NothingConfigured))?;
+    named.parse().map_err(|why| {
+        Fail::usage(format!("{why}")).hint("write it as provider/name, such as ollama/qwen3.")
+    })
+}
+
+/// Connects to a model. `answers` is how many answers a scripted one has given already.
+pub(crate) fn provider(
+    model: &ModelName,
+    config: &AgentConfig,
+    answers: usize,
+) -> Result<Arc<dyn Provider>, Fail> {
+    if model.is_scripted() {
+        let scripted = Scripted::open(model.clone()).map_err(|why| no_model(&why))?;
+        return Ok(Arc::new(scripted.skipping(answers)));
+    }
+    let variable = |name: &str| env::var(name).ok();
+    let lookup = KeyLookup { variable: &variable, command: &key_command::output };
+    let providers = config.providers(&variable).map_err(|why| no_model(&why))?;
+    let surroundings =
+        Surroundings { clock: Arc::new(clock::now), jitter: Arc::new(clock::jitter) };
+    let options = config.client_options(&model.provider);
+    let provider = connect(model, &providers, &lookup, options, surroundings);
+    Ok(Arc::from(provider.map_err(|why| no_model(&why))?))
+}
+
+fn no_model(why: &Failure) -> Fail {
+    let message = why.message();
+    let (first, rest) = message.split_once('\n').unwrap_or((&message, ""));
+    Fail::new(Code::Usage, first).details(rest.lines().map(str::to_owned).collect())
+}
+
+/// The runtime of a session.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Fail> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|why| Fail::ours(format!("the session cannot start: {why}")))
+}
+
+/// The front end of a session at this terminal.
+pub(crate) fn terminal(
+    app: &App,
+    session: &Session,
+    output: Output,
+    request: &str,
+) -> Result<Terminal, Fail> {
+    let shown = match output {
+        Output::Lines => {
+            let dialect = session.settings().dialect().map_err(Fail::usage)?;
+            let tools = dialect.tools(Surface::Full);
+            Shown::Lines(tools.iter().map(|it| it.name.to_owned()).collect())
+        }
+        Output::Quiet => Shown::Nothing,
+        Output::Json => {
+            let mut events = JsonEvents::new(session.id());
+            let directory = app.project()?.root.display().to_string();
+            let lines = events.started(&session.settings().model, &directory, request, clock::now());
+            print::live_json(lines)?;
+            Shown::Events(events)
+        }
+    };
+    let rules_file = places::config()?.display().to_string();
+    let project = app.project()?.name.clone();
+    Terminal::new(app.terminal(), shown, rules_file, project, clock::now)
+}
+
+/// Says what a session is run with, before it begins.
+pub(crate) fn head(app: &App, settings: &SessionSettings, output: Output, notes: &[String]) {
+    if output != Output::Lines {
+        return;
+    }
+    let mut lines = Vec::new();
+    if settings.model.starts_with("scripted:") {
+        lines.push(format!("{}: the answers come from a file, not from a model", settings.model));
+    }
+    lines.extend(notes.iter().cloned());
+    if !app.globals.json && !lines.is_empty() {
+        print::say(&lines);
+    }
+}
+
+/// The reply after a turn.
+pub(crate) fn reply(session: &Session, ended: &Ended, output: Output) -> Reply {
+    let mut reply = Reply { exit: ended.exit(), changed: true, ..Reply::default() };
+    match output {
+        Output::Quiet if !ended.answer.is_empty() => {
+            reply.out = format!("{}\n", punchlist_formats::text::many_lines(&ended.answer));
+        }
+        Output::Quiet | Output::Json => {}
+        Output::Lines => print::say(&[summary(session, ended)]),
+    }
+    reply
+}
+
+/// One line: how the turn ended, what it used, how the session is continued.
+fn summary(session: &Session, ended: &Ended) -> String {
+    let used = ended.used;
+    let mut parts = vec![one_line(&ended.ending.words()).into_owned()];
+    let calls = if used.calls == 1 { "1 model call" } else { &format!("{} model calls", used.calls) };
+    parts.push(calls.to_owned());
+    let tokens = used.input.saturating_add(used.output);
+    if tokens > 0 {
+        parts.push(format!("{tokens} tokens"));
+    }
+    if used.cost_micros > 0 {
+        parts.push(format!("cost {}", punchlist_agent::session::money(used.cost_micros)));
+    }
+    parts.push(format!("punchlist resume {}", session.id().short()));
+    parts.join(" · ")
+}
+
+/// Runs a front end for events that came before it was there.
+pub(crate) fn tell(front: &mut Terminal, text: impl Into<String>) {
+    front.event(Event::Info(text.into()));
+}

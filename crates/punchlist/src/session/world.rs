@@ -1,0 +1,127 @@
+//! What a session needs from this process.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use punchlist_agent::config::AgentConfig;
+use punchlist_agent::provider::{ModelName, Provider};
+use punchlist_agent::session::{Facts, World};
+use punchlist_agent::tools;
+use punchlist_engine::Engine;
+use punchlist_engine::engine::Options;
+use punchlist_model::Actor;
+use punchlist_sched::{Processes, process};
+
+use crate::app::App;
+use crate::clock::{self, Clock};
+use crate::fail::Fail;
+use crate::{database, identity, person, places, print};
+
+/// How long a process may take to end after a polite signal.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a session needs from this process. `waits` says that questions wait for an answer from
+/// elsewhere if nobody is at this terminal.
+pub(crate) fn world(
+    app: &App,
+    config: &AgentConfig,
+    model: &ModelName,
+    provider: Arc<dyn Provider>,
+    waits: bool,
+) -> Result<World, Fail> {
+    let project = app.project()?;
+    let settings = app.settings()?;
+    let store = database::open_on_thread(&app.database_options()?)?;
+    let options = Options {
+        project: project.name.clone(),
+        limits: settings.limits,
+        policy: app.policy()?,
+        is_consent_given: false,
+        environment: environment(),
+    };
+    let mut processes = process::Options::this_program()
+        .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
+    processes.grace = GRACE;
+    let is_there = !app.globals.json
+        && app.screen().is_terminal
+        && print::can_ask()
+        && person::at_terminal("a session asks", "do").is_ok();
+    let tools = tools::all(tools::Options {
+        root: project.root.clone(),
+        environment: environment(),
+        guarded: [places::config()?.parent().map(Path::to_owned), Some(places::data()?)]
+            .into_iter()
+            .flatten()
+            .collect(),
+    });
+    let tools = tools.map_err(|why| Fail::usage(format!("the project cannot be read: {why}")))?;
+    Ok(World {
+        engine: Engine::with(store, Clock, options),
+        around: Arc::new(Clock),
+        project: project.name.clone(),
+        directory: project.root.clone(),
+        process: identity::process(),
+        person: Actor::person(identity::name(app.globals.name.as_deref())?),
+        is_attended: is_there || waits,
+        provider,
+        price: config.prices.get(&model.to_string()).copied(),
+        model_options: config.agent.model_options(),
+        tools,
+        turn_tools: Arc::new(|_| Vec::new()),
+        policy: app.policy()?,
+        processes: Processes::new(processes),
+        outputs: places::outputs()?,
+        rules_file: places::config()?,
+        limits: settings.limits,
+        facts: facts(app)?,
+        context: config.agent.context(),
+    })
+}
+
+/// The variables of tools. Keys of models are not among them.
+fn environment() -> Vec<(OsString, OsString)> {
+    env::vars_os().filter(|(name, _)| !is_key(&name.to_string_lossy())).collect()
+}
+
+/// Whether a variable holds a key, by its name.
+fn is_key(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    ["_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD"].iter().any(|it| name.ends_with(it))
+}
+
+fn facts(app: &App) -> Result<Facts, Fail> {
+    let project = app.project()?;
+    Ok(Facts {
+        directory: project.root.display().to_string(),
+        operating_system: env::consts::OS.to_owned(),
+        date: clock::now().strftime("%Y-%m-%d").to_string(),
+        branch: branch(&project.root),
+        instructions: Vec::new(),
+        workers: Vec::new(),
+    })
+}
+
+/// The git branch, read from the repository's files.
+fn branch(root: &Path) -> Option<String> {
+    let head = std::fs::read_to_string(root.join(".git/HEAD")).ok()?;
+    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
+    Some(punchlist_formats::text::one_line(branch).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_do_not_reach_the_tools() {
+        for name in ["ANTHROPIC_API_KEY", "openai_api_key", "GH_TOKEN", "MY_SECRET"] {
+            assert!(is_key(name), "{name}");
+        }
+        for name in ["PATH", "HOME", "KEYBOARD", "TOKENS"] {
+            assert!(!is_key(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What is printed for each event of a session: the model's text as it arrives, a line for each call,
+//! the plan when it changes. Pure.
+
+use punchlist_agent::provider::{Arguments, ModelCall};
+use punchlist_agent::session::{Event, is_for_user};
+use punchlist_formats::text::{Colour, Line, Style, many_lines, one_line};
+use punchlist_formats::view::{Options, plain};
+use punchlist_model::{Item, ItemId, Plan, Status};
+
+use crate::options::Screen;
+
+/// The most characters of a call's line.
+const LONGEST: usize = 160;
+
+/// Arguments that say best what a call is about, the best first.
+const TELLING: [&str; 6] = ["command", "path", "pattern", "task", "query", "url"];
+
+/// Turns events into text.
+pub(super) struct Lines {
+    screen: Screen,
+    options: Options,
+    /// The tools of the plan are not printed as calls: the plan itself is.
+    plan_tools: Vec<String>,
+    /// Whether the last text ended in the middle of a line.
+    is_in_line: bool,
+    /// Whether the text that arrives is meant for the user.
+    is_shown: bool,
+    /// Whether text of the present answer has arrived.
+    has_text: bool,
+    /// The last text that was printed, to recognise the final answer.
+    printed: String,
+}
+
+impl Lines {
+    pub(super) fn new(screen: Screen, options: Options, plan_tools: Vec<String>) -> Self {
+        Self {
+            screen,
+            options,
+            plan_tools,
+            is_in_line: false,
+            is_shown: true,
+            has_text: false,
+            printed: String::new(),
+        }
+    }
+
+    /// What is printed for an event; may be empty.
+    pub(super) fn event(&mut self, event: &Event) -> String {
+        match event {
+            Event::Calling(purpose) => {
+                self.is_shown = is_for_user(*purpose);
+                self.has_text = false;
+                self.printed.clear();
+                String::new()
+            }
+            Event::Text(text) if self.is_shown => self.text(text),
+            Event::Answered { text, .. } if self.is_shown && !self.has_text => {
+                let text = self.text(text);
+                text + &self.line_end()
+            }
+            Event::Answered { .. } => self.line_end(),
+            Event::Retry { why, wait } => {
+                self.has_text = false;
+                self.said(&format!("{why} Trying again in {} s.", wait.as_secs().max(1)))
+            }
+            Event::CallStarted(call) if !self.is_plans(call) => {
+                let mut line = Line::new();
+                line.push("  ", Style::Plain).push(&one_line(&call.tool), Style::Bold);
+                line.push(&format!("  {}", about(call)), Style::Plain);
+                self.line(&line)
+            }
+            Event::CallEnded { call, is_error: true, text } => {
+                let first = text.lines().map(str::trim).find(|it| !it.is_empty());
+                let first = cut(&one_line(first.unwrap_or_default()));
+                let line = format!("  {}: {first}", one_line(&call.tool));
+                self.line(&Line::of(&line, Style::In(Colour::Red)))
+            }
+            Event::Plan { before, now } => self.plan(before.as_deref(), now),
+            Event::Refused { open, .. } => {
+                let items = if *open == 1 { "1 item is" } else { &format!("{open} items are") };
+                self.said(&format!("not accepted yet: {items} open"))
+            }
+            Event::Steered(text) => self.said(&format!("you: {}", one_line(text))),
+            Event::Info(text) => self.said(text),
+            Event::Compacted => self.said("older parts of the conversation were summarised"),
+            Event::Waiting { until, on } => {
+                let until = until.map(|it| format!(" until {it}")).unwrap_or_default();
+                self.said(&format!("waiting for {on}{until}; Ctrl-C ends it"))
+            }
+            Event::Ended(ended) => {
+                // The answer was printed as it arrived; what the runtime added to it was not.
+                let rest = ended.answer.strip_prefix(self.printed.trim_end());
+                let rest = rest.unwrap_or(&ended.answer).trim_start_matches('\n');
+                let mut out = self.line_end();
+                if !rest.is_empty() {
+                    out.push_str(&format!("{}\n", many_lines(rest)));
+                }
+                out
+            }
+            Event::Began { .. }
+            | Event::Text(_)
+            | Event::Thinking(_)
+            | Event::CallStarted(_)
+            | Event::CallOutput { .. }
+            | Event::CallEnded { .. }
+            | Event::Asked { .. }
+            | Event::Settled(_) => String::new(),
+        }
+    }
+
+    /// Ends the line that the cursor is in.
+    pub(super) fn line_end(&mut self) -> String {
+        if std::mem::take(&mut self.is_in_line) { "\n".to_owned() } else { String::new() }
+    }
+
+    /// Text of the model, as it arrives.
+    fn text(&mut self, text: &str) -> String {
+        let text = if self.has_text { text } else { text.trim_start() };
+        if text.is_empty() {
+            return String::new();
+        }
+        self.has_text = true;
+        self.printed.push_str(text);
+        self.is_in_line = !text.ends_with('\n');
+        many_lines(text).into_owned()
+    }
+
+    fn said(&mut self, text: &str) -> String {
+        let mut out = String::new();
+        for line in text.lines() {
+            out.push_str(&self.line(&Line::of(&one_line(line), Style::Dim)));
+        }
+        out
+    }
+
+    fn line(&mut self, line: &Line) -> String {
+        format!("{}{}\n", self.line_end(), self.screen.line(line))
+    }
+
+    /// The plan: the whole list if it was made or rewritten, else a line for each item that moved.
+    fn plan(&mut self, before: Option<&Plan>, now: &Plan) -> String {
+        let start = self.line_end();
+        let ids = |plan: &Plan| -> Vec<ItemId> { plan.listed().iter().map(|it| it.id).collect() };
+        let Some(before) = before.filter(|it| ids(it) == ids(now)) else {
+            return format!("{start}{}\n", plain::update(now, &self.options));
+        };
+        let status = |id: ItemId| -> Option<Status> {
+            before.listed().iter().find(|it| it.id == id).map(|it| it.status)
+        };
+        let moved = |it: &&Item| status(it.id).is_some_and(|was| was != it.status);
+        let listed = now.listed();
+        let lines = listed.into_iter().filter(moved).map(|it| {
+            format!("{}\n", self.screen.line(&plain::transition(it, &self.options)))
+        });
+        start + &lines.collect::<String>()
+    }
+
+    fn is_plans(&self, call: &ModelCall) -> bool {
+        self.plan_tools.contains(&call.tool)
+    }
+}
+
+/// What a call is about, in a few words.
+fn about(call: &ModelCall) -> String {
+    let Arguments::Object(arguments) = &call.arguments else { return String::new() };
+    let telling = TELLING.iter().find_map(|it| arguments.get(it)?.as_str());
+    let text = telling.map_or_else(|| arguments.to_string(), str::to_owned);
+    cut(&one_line(&text))
+}
+
+fn cut(text: &str) -> String {
+    let mut chars = text.chars();
+    let cut: String = chars.by_ref().take(LONGEST).collect();
+    if chars.next().is_some() { cut + "…" } else { cut }
+}
