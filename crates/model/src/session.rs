@@ -18,6 +18,7 @@ use crate::guard::{Gate, Turn};
 use crate::id::{Number, PlanId, Revision};
 use crate::remind::Watch;
 use crate::store::maintenance::MaintenanceStore;
+use crate::store::turns::TurnStore;
 use crate::store::{Applied, AttachmentKey, Change, Error, PlanStore, kept};
 
 /// A session's key: the agent's name, and the id that the agent gave the session.
@@ -274,10 +275,10 @@ pub trait SessionStore: Send + Sync {
     ) -> BoxFuture<'_, Result<(Applied, Kept), Error>>;
 }
 
-/// Plans, sessions and calls in one place.
-pub trait Store: PlanStore + SessionStore + CallStore + MaintenanceStore {}
+/// Plans, sessions, calls and conversations in one place.
+pub trait Store: PlanStore + SessionStore + CallStore + MaintenanceStore + TurnStore {}
 
-impl<T: PlanStore + SessionStore + CallStore + MaintenanceStore> Store for T {}
+impl<T: PlanStore + SessionStore + CallStore + MaintenanceStore + TurnStore> Store for T {}
 
 #[cfg(test)]
 mod tests {
