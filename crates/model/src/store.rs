@@ -60,7 +60,8 @@ pub trait PlanStore: Send + Sync {
     ) -> BoxFuture<'_, Result<Applied, Error>>;
 
     /// Erases the texts of an item, or of the whole plan, from rows and journal, and leaves a
-    /// tombstone. No copy remains in the store's files.
+    /// tombstone. No copy remains in the store's files. Conversations that worked on the plan stay;
+    /// [`turns::TurnStore::forget_conversation`] deletes them.
     fn forget(
         &self,
         plan: PlanId,
@@ -538,12 +539,12 @@ pub enum Error {
     /// A conversation with that id already exists.
     #[error("session {0} is in this store already")]
     ConversationExists(ConversationId),
-    /// Another process runs the conversation.
-    #[error("session {id} is run by another process ({runner})")]
+    /// Another process runs the conversation, or this one no longer does.
+    #[error("session {id} is {}", held_words(.runner))]
     Held {
         /// Which conversation.
         id: ConversationId,
-        /// Who runs it.
+        /// Who runs it; empty if nobody does.
         runner: String,
     },
     /// A message cannot be queued.
@@ -583,4 +584,11 @@ pub enum Error {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+}
+
+fn held_words(runner: &str) -> String {
+    match runner {
+        "" => "no longer run by this process".to_owned(),
+        runner => format!("run by another process ({runner})"),
+    }
 }

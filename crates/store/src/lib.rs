@@ -14,6 +14,7 @@ mod attachments;
 mod bell;
 mod calls;
 mod changes;
+mod conversations;
 mod disk;
 mod error;
 mod events;
@@ -38,6 +39,8 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 mod threaded;
+mod turn_entries;
+mod turn_store;
 pub mod turns;
 mod waiting;
 mod work;

@@ -1,7 +1,7 @@
 //! The schema and its version.
 //!
 //! Versions before 7 were never released. A database of version 5 or 6 is migrated nevertheless; an
-//! older one is refused. From now on there are numbered migrations, forward only. A released
+//! older one is refused. From version 7 on there are numbered migrations, forward only. A released
 //! migration never changes; a test checks their digests.
 
 use std::path::Path;
@@ -12,14 +12,16 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{explain, unusable};
 use crate::legacy;
 
-/// The whole schema.
-pub(crate) const SCHEMA: &str = include_str!("../migrations/sqlite/0007_schema.sql");
+/// The whole schema of version 7.
+pub(crate) const SCHEMA_7: &str = include_str!("../migrations/sqlite/0007_schema.sql");
+/// What version 8 adds.
+pub(crate) const TO_8: &str = include_str!("../migrations/sqlite/0008_conversations.sql");
 const FROM_6_BEFORE: &str = include_str!("../migrations/sqlite/from_6_before.sql");
 const FROM_6_AFTER: &str = include_str!("../migrations/sqlite/from_6_after.sql");
 const FROM_5_LISTS: &str = include_str!("../migrations/sqlite/from_5_lists.sql");
 
 /// The version that this program writes.
-pub(crate) const LATEST: u32 = 7;
+pub(crate) const LATEST: u32 = 8;
 
 /// The oldest version that can be migrated.
 const OLDEST: u32 = 5;
@@ -124,17 +126,19 @@ pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
     // Checked again inside the transaction: another process may have migrated it meanwhile.
     match read_state(&tx, path)? {
         State::Current => return Ok(()),
-        State::Empty => tx.execute_batch(SCHEMA).map_err(broken)?,
-        State::Old(version) => upgrade(&tx, version).map_err(broken)?,
+        State::Empty => tx.execute_batch(SCHEMA_7).map_err(broken)?,
+        State::Old(7) => (),
+        State::Old(version) => upgrade_to_7(&tx, version).map_err(broken)?,
     }
+    tx.execute_batch(TO_8).map_err(broken)?;
     tx.pragma_update(None, "application_id", APPLICATION).map_err(broken)?;
     tx.pragma_update(None, "user_version", LATEST).map_err(broken)?;
     tx.commit().map_err(broken)
 }
 
 /// Copies everything from the tables of version 5 or 6 into those of version 7.
-fn upgrade(conn: &Connection, version: u32) -> rusqlite::Result<()> {
-    for step in [FROM_6_BEFORE, SCHEMA, FROM_6_AFTER] {
+fn upgrade_to_7(conn: &Connection, version: u32) -> rusqlite::Result<()> {
+    for step in [FROM_6_BEFORE, SCHEMA_7, FROM_6_AFTER] {
         conn.execute_batch(step)?;
     }
     if version == 5 {
@@ -207,6 +211,7 @@ mod tests {
     #[test]
     fn a_migration_never_changes_after_its_release() {
         // A new migration gets a new line; the line of a released one stays.
-        assert_eq!([SCHEMA].map(|it| format!("{:016x}", digest(it))), ["a451ff11494fb7eb"]);
+        let digests = [SCHEMA_7, TO_8].map(|it| format!("{:016x}", digest(it)));
+        assert_eq!(digests, ["a451ff11494fb7eb", "c0ac3df3ebed6ed7"]);
     }
 }

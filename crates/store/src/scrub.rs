@@ -38,7 +38,7 @@ pub(crate) fn purge(path: &Path) -> Result<(), Error> {
     if busy {
         let what = format!(
             "the texts are erased, but copies remain in the WAL of {} while another program reads \
-             it; end that program and forget once more",
+             it; end that program and forget once more, or forget anything else: that removes them",
             path.display()
         );
         return Err(Error::Unusable { what, source: None });

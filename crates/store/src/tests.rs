@@ -200,6 +200,20 @@ fn where_a_call_stands_is_found_without_walking_its_run() {
 }
 
 #[test]
+fn entries_of_conversations_are_found_through_indexes() {
+    use crate::turn_entries::{OF_ALL_TURNS, OF_TURN, USED_SINCE};
+    let (_directory, database, _) = database();
+    for (sql, step) in [
+        (OF_TURN, "INDEX turn_entry_turn (conversation=? AND turn=? AND number>?)"),
+        (OF_ALL_TURNS, "INDEX sqlite_autoindex_turn_entry_1 (conversation=? AND number>?)"),
+        (USED_SINCE, "COVERING INDEX turn_entry_used (at>?)"),
+    ] {
+        let expected = [format!("SEARCH turn_entry USING {step}")];
+        assert_eq!(steps_of(&database.conn, sql), expected, "{sql}");
+    }
+}
+
+#[test]
 fn settings_are_as_promised() {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("plans.db");

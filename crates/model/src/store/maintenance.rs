@@ -15,8 +15,8 @@ pub trait MaintenanceStore: Send + Sync {
     fn check_writable(&self) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Moves everything of the project `from`, and of the projects in directories below it, to the project
-    /// `to` and the same directories there: plans, attachments, sessions and runs. Returns the plans that
-    /// were moved. Nothing is journaled.
+    /// `to` and the same directories there: plans, attachments, sessions, runs and conversations, these with
+    /// the directories that they work in. Returns the plans that were moved. Nothing is journaled.
     ///
     /// Fails with [`Error::NameTaken`] if the new project has a plan of the same name; then nothing is moved.
     /// If a plan was already made for the same purpose at the new place, that one stays the plan for it. An

@@ -4,6 +4,7 @@
 //! shows what the contract means. Plans are kept whole; only reads are sliced.
 
 mod calls;
+mod conversations;
 mod maintenance;
 
 use std::collections::BTreeMap;
@@ -43,6 +44,7 @@ struct State {
     attachments: BTreeMap<AttachmentKey, Attachment>,
     sessions: BTreeMap<SessionKey, Session>,
     work: calls::Work,
+    conversations: conversations::Conversations,
     followers: Vec<Waker>,
     /// The revision of each write.
     writes: BTreeMap<(PlanId, WriteId), Revision>,

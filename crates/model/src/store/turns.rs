@@ -1,25 +1,33 @@
 //! What a store keeps of our own agent's conversations: their turns, and everything that happened in
-//! each, as it happens.
+//! each, as it happens. The file `rules` has what all stores do the same way.
 //!
 //! A *conversation* has *turns*, a turn has *entries*. What an entry says is JSON that only the crate
 //! `agent` reads; a store keeps it as sent.
+
+mod rules;
 
 use futures_core::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+pub use self::rules::TextSearch;
 use super::Error;
 use crate::actor::Process;
 use crate::id::{ConversationId, PlanId};
 
 /// The store of our own agent's conversations. It makes the same promises as [`super::PlanStore`]: each
 /// method is one transaction, and it returns only after the change is durable. Whoever waits for
-/// [`crate::call::CallStore::news`] is woken by each change.
+/// [`crate::call::CallStore::news`] is woken by each change. A method that is given the id of an unknown
+/// conversation fails with [`Error::NoConversation`], except [`Self::let_go`].
+///
+/// [`super::PlanStore::forget`] does not touch conversations, even those that worked on the plan:
+/// [`Self::forget_conversation`] deletes them.
 pub trait TurnStore: Send + Sync {
-    /// Creates a conversation without turns. Fails with [`Error::ConversationExists`] if the id is taken.
+    /// Creates a conversation without turns; `turns` and `used` of `new` are ignored. Fails with
+    /// [`Error::ConversationExists`] if the id is taken.
     fn create_conversation(&self, new: Conversation) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// One conversation. Fails with [`Error::NoConversation`].
+    /// One conversation.
     fn conversation(&self, id: ConversationId) -> BoxFuture<'_, Result<Conversation, Error>>;
 
     /// The conversations that match, most recently changed first.
@@ -39,12 +47,13 @@ pub trait TurnStore: Send + Sync {
         gone: Vec<String>,
     ) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Ends the lease of this runner. Nothing happens if it has none.
+    /// Ends the lease of this runner. Nothing happens if it has none, or if there is no such conversation.
     fn let_go(&self, id: ConversationId, runner: String) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Writes a turn and appends entries to it: all of it or nothing. A turn whose number is not stored
     /// yet is created. Fails with [`Error::Held`] unless `runner` holds the conversation (even if its
-    /// lease has ended, as long as nobody else took it). Returns the number of the last entry.
+    /// lease has ended, as long as nobody else took it), and with [`Error::NoPlan`] if there is no such
+    /// plan. Returns the number of the last entry of the conversation, 0 if it has none.
     fn record_turn(
         &self,
         id: ConversationId,
@@ -62,15 +71,15 @@ pub trait TurnStore: Send + Sync {
         filter: EntryFilter,
     ) -> BoxFuture<'_, Result<Vec<TurnEntry>, Error>>;
 
-    /// What all model calls since `since` have used, in all conversations.
+    /// What all model calls since `since` have used, in all conversations that are not forgotten.
     fn used_since(&self, since: Timestamp) -> BoxFuture<'_, Result<Used, Error>>;
 
     /// Asks whoever runs the conversation to end its turn. The runner sees it in
-    /// [`Conversation::stop_asked_at`], and clears it when it begins the next turn.
+    /// [`Conversation::stop_asked_at`]. The record that creates the next turn clears it.
     fn ask_to_stop(&self, id: ConversationId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// Deletes a conversation with all its turns and entries. No copy remains in the store's files. Its
-    /// plans stay. Fails with [`Error::Held`] while a runner holds it.
+    /// Deletes a conversation with all its turns, entries and messages. No copy remains in the store's
+    /// files. Its plans stay. Fails with [`Error::Held`] while a runner's lease lasts.
     fn forget_conversation(
         &self,
         id: ConversationId,
@@ -165,7 +174,8 @@ pub struct ConversationFilter {
     pub project: Option<String>,
     /// Only those whose id begins or ends with this, in lower case.
     pub id: Option<String>,
-    /// Only those whose title or entries contain this text, whatever its case.
+    /// Only those where the title, or a string in the body of an entry, contains this text, whatever
+    /// its case.
     pub text: Option<String>,
     /// At most so many; 0 means all.
     pub most: u32,

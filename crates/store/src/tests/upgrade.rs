@@ -1,4 +1,4 @@
-//! A migrated database of schema 5 or 6 has the same plans as before, and every item is found by
+//! A migrated database of schema 5, 6 or 7 has the same plans as before, and every item is found by
 //! each kind of reference.
 
 use punchlist_model::needs::{Needs, Reach};
@@ -11,6 +11,7 @@ use super::*;
 /// Databases of older versions, as SQL.
 const SCHEMA_5: &str = include_str!("../../tests/fixtures/schema_5.sql");
 const SCHEMA_6: &str = include_str!("../../tests/fixtures/schema_6.sql");
+const SCHEMA_7: &str = include_str!("../../tests/fixtures/schema_7.sql");
 
 fn store_at(path: std::path::PathBuf) -> Sqlite {
     Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap()
@@ -91,8 +92,8 @@ fn titled_item<'a>(plan: &'a Plan, title: &str) -> &'a Item {
 }
 
 #[test]
-fn a_database_of_schema_5_or_6_keeps_its_plans_and_journals() {
-    for sql in [SCHEMA_5, SCHEMA_6] {
+fn a_database_of_an_older_schema_keeps_its_plans_and_journals() {
+    for sql in [SCHEMA_5, SCHEMA_6, SCHEMA_7] {
         let (_directory, store) = upgraded(sql);
         let all = all(&store);
         let titles: Vec<&str> = all.iter().map(|(plan, _)| plan.title.as_str()).collect();
@@ -127,7 +128,7 @@ fn a_database_of_schema_5_or_6_keeps_its_plans_and_journals() {
 
 #[test]
 fn a_plan_that_was_found_by_a_hash_is_found_by_what_it_was_made_for() {
-    for sql in [SCHEMA_5, SCHEMA_6] {
+    for sql in [SCHEMA_5, SCHEMA_6, SCHEMA_7] {
         let (_directory, store) = upgraded(sql);
         let title = |what: MadeFor| {
             let id = now(store.plan_for(what)).unwrap();
@@ -154,6 +155,7 @@ fn an_upgraded_schema_is_the_same_as_a_new_one() {
     let new = schema(&store_at(directory.path().join("new.db")));
     assert_eq!(schema(&upgraded(SCHEMA_5).1), new);
     assert_eq!(schema(&upgraded(SCHEMA_6).1), new);
+    assert_eq!(schema(&upgraded(SCHEMA_7).1), new);
 }
 
 #[test]

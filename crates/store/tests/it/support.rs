@@ -13,8 +13,8 @@ use punchlist_model::store::{
     Applied, AttachmentKey, Change, Cursor, Entry, Error, Following, NewPlan, PlanStore, Scope,
 };
 use punchlist_model::{
-    Actor, Attempt, Ctx, Holder, IdSource, Limits, MessageId, Mode, NewItem, Number, Op, Plan,
-    PlanId, QuestionId, Revision, Rules, RunId, Timestamp,
+    Actor, Attempt, ConversationId, Ctx, Holder, IdSource, Limits, MessageId, Mode, NewItem,
+    Number, Op, Plan, PlanId, Process, QuestionId, Revision, Rules, RunId, Timestamp,
 };
 use serde_json::json;
 
@@ -184,6 +184,15 @@ pub(crate) fn asked(n: u8, call: u32) -> Asked {
 
 pub(crate) fn message_id(n: u8) -> MessageId {
     MessageId(IdSource::fixed(at(0), n).nth(3))
+}
+
+pub(crate) fn conversation_id(n: u8) -> ConversationId {
+    ConversationId(IdSource::fixed(at(0), n).nth(4))
+}
+
+pub(crate) fn process(pid: u32) -> Process {
+    let (host, boot_id) = ("here".to_owned(), "boot".to_owned());
+    Process { host, boot_id, pid_namespace: 1, pid, start_time: 1 }
 }
 
 pub(crate) fn add(title: &str) -> Op {

@@ -375,6 +375,11 @@ impl Work {
         }
     }
 
+    /// Deletes all messages of a conversation.
+    pub(super) fn remove_messages(&mut self, conversation: &str) {
+        self.messages.retain(|it| it.conversation != conversation);
+    }
+
     /// The result of changing a message.
     fn outcome(&self, id: MessageId) -> MessageOutcome {
         match self.messages.iter().find(|it| it.id == id).map(|it| it.taken_at) {

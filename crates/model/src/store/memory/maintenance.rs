@@ -59,6 +59,7 @@ impl State {
             }
         }
         self.work.move_runs(after);
+        self.conversations.move_project(from, to);
         self.notify();
         Ok(moves.into_iter().map(|it| it.0).collect())
     }

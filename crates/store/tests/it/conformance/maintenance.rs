@@ -2,11 +2,13 @@
 
 use punchlist_model::call::RunFilter;
 use punchlist_model::session::{Kept, Session, SessionKey};
+use punchlist_model::store::turns::Conversation;
 use punchlist_model::store::{AttachmentKey, Error, Filter, NewPlan};
 use punchlist_model::{MadeFor, PlanId};
 
 use super::World;
-use crate::support::{at, key, new_plan, plan_id, run, wait};
+use super::conversations::conversation;
+use crate::support::{at, conversation_id, key, new_plan, plan_id, run, wait};
 
 fn in_project(n: u8, project: &str, name: Option<&str>) -> NewPlan {
     let name = name.map(str::to_owned);
@@ -51,6 +53,10 @@ pub(crate) fn everything_of_a_moved_project_is_found_at_its_new_place(world: &Wo
     let session = Session::new(session_key.clone(), "/project", at(1));
     assert_eq!(wait(store.keep(session.clone())).unwrap(), Kept::Stored(1));
     wait(store.begin_run(run(1, Some(plan_id(1))))).unwrap();
+    for (n, project) in [(1, "/project"), (2, "/projects")] {
+        let project = project.to_owned();
+        wait(store.create_conversation(Conversation { project, ..conversation(n) })).unwrap();
+    }
 
     assert_eq!(move_project(world, "/project", "/moved").unwrap(), [plan_id(1), plan_id(2)]);
 
@@ -68,6 +74,12 @@ pub(crate) fn everything_of_a_moved_project_is_found_at_its_new_place(world: &Wo
     assert!(matches!(wait(store.keep(session)).unwrap(), Kept::Stale(_)));
     let runs = wait(store.runs(RunFilter::default())).unwrap();
     assert_eq!(runs.iter().map(|it| it.project.as_str()).collect::<Vec<_>>(), ["/moved"]);
+    let place = |n| {
+        let it = wait(store.conversation(conversation_id(n))).unwrap();
+        (it.project, it.directory)
+    };
+    assert_eq!(place(1), ("/moved".to_owned(), "/moved/below".to_owned()));
+    assert_eq!(place(2), ("/projects".to_owned(), "/project/below".to_owned()));
 }
 
 pub(crate) fn a_taken_name_stops_the_move_and_nothing_is_moved(world: &World) {

@@ -7,6 +7,7 @@ mod attachments;
 mod calls;
 mod changes;
 mod claims;
+pub(crate) mod conversations;
 mod follow;
 pub(crate) mod forget;
 mod import;
@@ -16,6 +17,7 @@ mod messages;
 mod plans;
 mod questions;
 mod sessions;
+pub(crate) mod turn_entries;
 mod turns;
 mod undo;
 mod writes;
@@ -189,6 +191,34 @@ worlds! {
             a_message_says_something_and_not_too_much
             no_more_messages_wait_than_anybody_reads
             of_many_takers_each_gets_another_message;
+        conversations:
+            every_field_of_a_conversation_is_kept
+            times_of_a_conversation_are_kept_to_the_millisecond
+            a_new_conversation_has_no_turns
+            an_id_is_given_to_one_conversation
+            an_unknown_conversation_is_said_to_be_unknown
+            one_runner_at_a_time_holds_a_conversation
+            a_runner_extends_its_lease
+            the_lease_of_a_runner_that_is_gone_does_not_count
+            a_runner_lets_go_of_its_own_lease_only
+            of_many_runners_at_once_one_holds_the_conversation
+            the_conversation_that_was_recorded_last_comes_first
+            conversations_are_found_by_project_and_either_end_of_the_id
+            a_text_is_found_as_it_was_typed_whatever_its_case
+            the_wish_to_stop_is_seen_until_the_next_turn_begins
+            a_forgotten_conversation_is_gone_with_all_that_it_has
+            a_conversation_outlives_the_texts_of_its_plan
+            every_change_of_a_conversation_is_news;
+        turn_entries:
+            every_field_of_a_turn_and_its_entries_is_kept
+            a_turn_is_created_once_and_then_updated
+            the_state_is_that_of_the_last_record
+            a_record_under_a_lost_lease_writes_nothing
+            a_turn_of_an_unknown_plan_writes_nothing
+            entries_count_through_all_turns_and_are_filtered
+            two_that_record_at_once_leave_no_gap
+            what_was_used_is_added_up
+            absurd_numbers_do_not_stop_the_work;
         import:
             what_is_exported_comes_back_the_same
             a_plan_that_is_there_is_not_taken_in_twice

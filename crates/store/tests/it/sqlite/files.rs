@@ -6,12 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use punchlist_model::Number;
+use punchlist_model::call::{CallStore, NewMessage};
 use punchlist_model::store::maintenance::MaintenanceStore;
+use punchlist_model::store::turns::TurnStore;
 use punchlist_model::store::{Error, PlanStore};
 use punchlist_store::{Durability, Options, Sqlite};
 
 use super::{outside, place};
-use crate::support::{Desk, add, key, new_plan, plan_id, wait};
+use crate::conformance::conversations::held;
+use crate::conformance::turn_entries::{entry, record, turn};
+use crate::support::{Desk, add, at, conversation_id, key, message_id, new_plan, plan_id, wait};
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o777
@@ -233,6 +237,36 @@ fn what_was_done_and_said_for_what_is_forgotten_is_in_no_file() {
     wait(desk.store.forget(desk.plan, None, desk.ctx())).unwrap();
     assert!(!is_anywhere(directory.path(), "secret"));
     assert!(is_anywhere(directory.path(), "plain message"));
+}
+
+#[test]
+fn a_forgotten_conversation_is_in_no_file() {
+    let (directory, options) = place();
+    let store = Sqlite::open(&options).unwrap();
+    for (n, text) in [(1, "hunter2"), (2, "keep this")] {
+        let id = held(&store, n, "ann");
+        for seconds in 1..20 {
+            let mut turn = turn(1);
+            turn.machine = text.repeat(500 * usize::from(n));
+            let recorded = record(turn, vec![entry(&text.repeat(600))], seconds);
+            wait(store.record_turn(id, "ann".to_owned(), recorded)).unwrap();
+        }
+        wait(store.queue(NewMessage {
+            id: message_id(n),
+            conversation: id.to_string(),
+            text: text.to_owned(),
+            steer: false,
+            at: at(1),
+        }))
+        .unwrap();
+    }
+    outside(&options).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    assert!(is_anywhere(directory.path(), "hunter2"));
+    wait(store.forget_conversation(conversation_id(1), at(100))).unwrap();
+    for trace in ["hunter2", "Request 1", &conversation_id(1).to_string()] {
+        assert!(!is_anywhere(directory.path(), trace), "{trace}");
+    }
+    assert!(is_anywhere(directory.path(), "keep this"));
 }
 
 /// How many pages of the WAL the first process reads that opens the database.
