@@ -10,7 +10,7 @@ use punchlist_agent::config::AgentConfig;
 use punchlist_agent::provider::{
     Failure, KeyLookup, ModelName, Provider, Scripted, Surroundings, connect,
 };
-use punchlist_agent::session::{Ended, Event, FrontEnd, JsonEvents, Session, SessionSettings};
+use punchlist_agent::session::{Ended, JsonEvents, Session, SessionSettings};
 use punchlist_bridge::key_command;
 use punchlist_formats::dialect::Surface;
 use punchlist_formats::text::one_line;
@@ -156,9 +156,4 @@ fn summary(session: &Session, ended: &Ended) -> String {
     }
     parts.push(format!("punchlist resume {}", session.id().short()));
     parts.join(" · ")
-}
-
-/// Runs a front end for events that came before it was there.
-pub(crate) fn tell(front: &mut Terminal, text: impl Into<String>) {
-    front.event(Event::Info(text.into()));
 }

@@ -28,6 +28,7 @@ mod install;
 mod list;
 mod log;
 mod mcp;
+mod models;
 mod r#move;
 mod move_project;
 mod next;
@@ -39,7 +40,9 @@ mod release;
 mod reminders;
 mod reopen;
 mod replace;
+mod resume;
 mod run;
+mod sessions;
 mod show;
 mod skip;
 mod start;
@@ -150,6 +153,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<undo::Undo>(),
         row::<run::Run>(),
         row::<r#do::Do>(),
+        row::<resume::Resume>(),
         row::<policy::Policy>(),
         row::<questions::Questions>(),
         row::<answer::Answer>(),
@@ -158,6 +162,8 @@ pub(crate) fn all() -> &'static [Row] {
         row::<plans::Plans>(),
         row::<log::Log>(),
         row::<watch::Watch>(),
+        row::<sessions::Sessions>(),
+        row::<models::Models>(),
         row::<events::Events>(),
         row::<export::Export>(),
         row::<import::Import>(),

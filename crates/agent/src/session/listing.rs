@@ -1,0 +1,162 @@
+//! Stored sessions: found by id, and shown in lists. Pure but for the store.
+
+use punchlist_engine::fail::Fail;
+use punchlist_formats::text::secret::mask;
+use punchlist_formats::text::{Colour, Line, Style, one_line, pad};
+use punchlist_formats::view::{Options, duration};
+use punchlist_model::session::Store;
+use punchlist_model::Timestamp;
+use punchlist_model::store::turns::{Conversation, ConversationFilter, ConversationState, Turn};
+
+use super::entry::{Entry, Recorded};
+use crate::provider::Arguments;
+
+/// The session that a person means by the beginning or end of its id; without one, the newest of the
+/// project.
+pub async fn find(
+    store: &dyn Store,
+    project: &str,
+    typed: Option<&str>,
+) -> Result<Conversation, Fail> {
+    let filter = match typed {
+        Some(typed) => ConversationFilter {
+            id: Some(typed.to_ascii_lowercase()),
+            ..ConversationFilter::default()
+        },
+        None => ConversationFilter {
+            project: Some(project.to_owned()),
+            most: 1,
+            ..ConversationFilter::default()
+        },
+    };
+    let mut found = store.conversations(filter).await?;
+    match (found.len(), typed) {
+        (1, _) => Ok(found.remove(0)),
+        (0, Some(typed)) => Err(Fail::not_found(format!("there is no session {typed:?}"))
+            .hint("`punchlist sessions --all` lists them.")),
+        (0, None) => Err(Fail::not_found("this project has no session")
+            .hint("`punchlist do TASK` begins one.")),
+        (_, _) => {
+            let lines = found.iter().map(|it| format!("{}  {}", it.id, one_line(&it.title)));
+            Err(Fail::usage(format!("{:?} could be any of these sessions", typed.unwrap_or_default()))
+                .details(lines.collect())
+                .hint("type more of the id."))
+        }
+    }
+}
+
+/// What a session does now, in words. A runner whose lease has ended, or that is gone, does nothing.
+pub fn state(conversation: &Conversation, is_running: bool, now: Timestamp) -> String {
+    match &conversation.state {
+        ConversationState::Idle => "ended".to_owned(),
+        ConversationState::Asked => "asks you".to_owned(),
+        ConversationState::Working | ConversationState::Waiting { .. } if !is_running => {
+            "cut off".to_owned()
+        }
+        ConversationState::Working => "works".to_owned(),
+        ConversationState::Waiting { until, on } => {
+            let until = until.filter(|it| *it > now);
+            let left = until.map(|it| format!(" ({} left)", duration::between(now, it)));
+            format!("waits for {}{}", one_line(on), left.unwrap_or_default())
+        }
+    }
+}
+
+/// One line for each session: id, title, state, turns, tokens, age.
+pub fn lines(
+    all: &[Conversation],
+    is_running: impl Fn(&Conversation) -> bool,
+    options: &Options,
+) -> Vec<Line> {
+    let states: Vec<String> =
+        all.iter().map(|it| state(it, is_running(it), options.now)).collect();
+    let widest = states.iter().map(|it| it.chars().count()).max().unwrap_or(0);
+    let line = |(it, state): (&Conversation, &String)| {
+        let mut line = Line::new();
+        line.push(&it.id.short(), Style::In(Colour::Cyan)).push("  ", Style::Plain);
+        line.push(&pad(state, widest), Style::Bold);
+        let turns = if it.turns == 1 { "1 turn" } else { &format!("{} turns", it.turns) };
+        let tokens = it.used.input.saturating_add(it.used.output);
+        let age = duration::ago(it.changed_at, options.now);
+        line.push(&format!("  {turns}  {tokens} tokens  {age}  "), Style::Dim);
+        line.push(&one_line(&it.title), Style::Plain);
+        line
+    };
+    all.iter().zip(&states).map(line).collect()
+}
+
+/// All turns of a session, to read.
+pub fn transcript(
+    conversation: &Conversation,
+    turns: &[Turn],
+    entries: &[Recorded],
+) -> Vec<Line> {
+    let mut lines = vec![Line::of(&one_line(&conversation.title), Style::Bold)];
+    for turn in turns {
+        let ending = turn.ending.as_deref().unwrap_or("cut off");
+        let tokens = turn.used.input.saturating_add(turn.used.output);
+        lines.push(Line::new());
+        lines.push(Line::of(
+            &format!("turn {}  {}  {ending}  {tokens} tokens", turn.number, turn.began_at),
+            Style::Dim,
+        ));
+        for it in entries.iter().filter(|it| it.turn == turn.number) {
+            lines.extend(entry(&it.entry));
+        }
+    }
+    lines
+}
+
+fn entry(entry: &Entry) -> Vec<Line> {
+    let text = |label: &str, text: &str, style| -> Vec<Line> {
+        let mut lines = mask(text.trim()).lines().map(one_line_owned).collect::<Vec<_>>();
+        if let Some(first) = lines.first_mut() {
+            *first = format!("{label}{first}");
+        }
+        lines.iter().map(|it| Line::of(it, style)).collect()
+    };
+    match entry {
+        Entry::User { text: said } | Entry::Steering { text: said } => {
+            text("> ", said, Style::Bold)
+        }
+        Entry::Answer(answer) => {
+            let mut lines = text("", &answer.message.text, Style::Plain);
+            for call in &answer.message.calls {
+                let arguments = match &call.arguments {
+                    Arguments::Object(value) => value.to_string(),
+                    Arguments::Invalid(text) => text.clone(),
+                };
+                let line = format!("  {}  {}", call.tool, mask(&arguments));
+                lines.push(Line::of(&cut(&one_line(&line)), Style::Dim));
+            }
+            lines
+        }
+        Entry::Result(end) => {
+            let failed = if end.result.is_error { "failed: " } else { "" };
+            let first = end.result.text.lines().find(|it| !it.trim().is_empty());
+            let line = format!("    {failed}{}", mask(first.unwrap_or_default()));
+            vec![Line::of(&cut(&one_line(&line)), Style::Dim)]
+        }
+        Entry::Told { text: said } => text("  (to the model) ", &first_line(said), Style::Dim),
+        Entry::Info { text: said } => text("  ", said, Style::Dim),
+        Entry::Summary { .. } => text("  ", "older parts were summarised", Style::Dim),
+        Entry::Ended { ending } => text("  ", &ending.words(), Style::Dim),
+    }
+}
+
+fn one_line_owned(text: &str) -> String {
+    one_line(text).into_owned()
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The most characters of a line of a transcript.
+const LONGEST: usize = 200;
+
+fn cut(text: &str) -> String {
+    let mut chars = text.chars();
+    let cut: String = chars.by_ref().take(LONGEST).collect();
+    if chars.next().is_some() { cut + "…" } else { cut }
+}
