@@ -6,6 +6,7 @@
 
 mod ask;
 mod boundary;
+mod fence;
 pub(crate) mod prove;
 mod quote;
 mod remind;
@@ -17,6 +18,7 @@ mod wrap;
 
 pub use ask::{approval, declined, plan_task, review};
 pub use boundary::{boundary, boundary_named};
+pub use fence::fence;
 pub use remind::{after_change, dropped, initial, nag, offer};
 pub use stop::{
     Also, completion_refusal, goal_refusal, is_refusal, stop_refusal, stop_refusal_named,
