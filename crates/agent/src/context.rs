@@ -1,9 +1,12 @@
 //! What the model reads. Every model call is built anew from what is recorded; nothing is kept here.
 //!
-//! A call consists of the system prompt ([`system`]), the record of the conversation in whole rounds
-//! ([`record`], [`messages`]), and one last message that is not stored: the request and the list as
-//! they stand ([`latest`]). [`compact`] decides which old results are shortened, and what the model is
-//! asked to summarise.
+//! A call consists of the system prompt (`system`), the record of the conversation in whole rounds
+//! (`record`, `messages`), and one last message that is not stored: the request and the list as they
+//! stand (`latest`). `compact` decides which old results are shortened, and what the model is asked to
+//! summarise.
+//!
+//! Text that did not come from us is put between fences by [`fence`]; the caller does so with results
+//! before it records them, after it has masked secrets with [`punchlist_formats::text::mask`].
 
 mod compact;
 mod latest;

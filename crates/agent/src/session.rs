@@ -129,11 +129,7 @@ impl Session {
 
     /// Works on a request until it is answered. If the last answer asked the user something, the text is
     /// the reply, and the turn goes on.
-    pub async fn request(
-        &mut self,
-        text: &str,
-        front: &mut dyn FrontEnd,
-    ) -> Result<Ended, Fail> {
+    pub async fn request(&mut self, text: &str, front: &mut dyn FrontEnd) -> Result<Ended, Fail> {
         let last = self.world.store().turns(self.id()).await?.pop();
         if let Some(row) = &last
             && row.ending.as_deref() == Some("asked")
@@ -360,7 +356,8 @@ impl Ended {
     /// The exit code of a program that worked on one turn: 0 answered and nothing open, 7 something open,
     /// 6 failed or not validated, 130 interrupted.
     pub fn exit(&self) -> u8 {
-        let is_open = self.plan.as_ref().is_some_and(|it| it.listed().iter().any(|it| it.is_open()));
+        let is_open =
+            self.plan.as_ref().is_some_and(|it| it.listed().iter().any(|it| it.is_open()));
         match &self.ending {
             Ending::Failed(_) | Ending::PlanningFailed | Ending::NotValidated => 6,
             Ending::Aborted(turn::Abort::User) => 130,
@@ -371,7 +368,11 @@ impl Ended {
             | Ending::Limit
             | Ending::Stuck
             | Ending::Aborted(turn::Abort::Budget(_)) => {
-                if is_open { 7 } else { 0 }
+                if is_open {
+                    7
+                } else {
+                    0
+                }
             }
         }
     }

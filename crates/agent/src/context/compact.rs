@@ -7,7 +7,7 @@
 
 use punchlist_model::remind::tokens;
 
-use super::messages::{self, bytes};
+use super::messages::{self, bytes, result_bytes};
 use super::quote::{cut, fence};
 use super::record::{self, Record, Unit, What};
 use super::{Context, ContextOptions};
@@ -15,6 +15,9 @@ use crate::provider::{Message, TokenUsage};
 
 /// So many of the newest rounds stay whole.
 const NEWEST: usize = 2;
+
+/// A summary must gain at least the limit divided by this, or it is not worth a model call.
+const LEAST_GAIN: u64 = 20;
 
 const SUMMARISE: &str = "\
 You summarise the record of an agent's work, so that the agent can go on without it. The record is \
@@ -57,11 +60,11 @@ pub(super) fn state(context: &Context<'_>, record: &Record<'_>) -> State {
             What::Answer(answer, _) if is_current(record, at, unit, answer.usage) => {
                 // The provider has counted all that was before.
                 let TokenUsage { input, output, .. } = answer.usage;
-                let results = size(unit).saturating_sub(tokens(&answer.message.text));
+                let results = estimate(result_bytes(unit, false));
                 state.used = input.saturating_add(output).saturating_add(results);
             }
             What::Answer(..) | What::Summary(_) | What::User(_) | What::Told(_) => {
-                state.used = state.used.saturating_add(size(unit));
+                state.used = state.used.saturating_add(estimate(bytes(unit, false)));
             }
         }
         if unit.has_calls() {
@@ -80,8 +83,8 @@ impl State {
         }
         let old = rounds.len().saturating_sub(NEWEST);
         for unit in rounds.iter().take(old).filter(|it| it.last > self.shortened) {
-            let saved = size(unit).saturating_sub(estimate(bytes(unit, true)));
-            self.used = self.used.saturating_sub(saved);
+            let saved = result_bytes(unit, false).saturating_sub(result_bytes(unit, true));
+            self.used = self.used.saturating_sub(estimate(saved));
         }
         let last = rounds.iter().take(old).map(|it| it.last).max();
         self.shortened = self.shortened.max(last.unwrap_or(0));
@@ -89,43 +92,35 @@ impl State {
 }
 
 /// What is to be summarised, if shortened results do not make enough room: the oldest units, whole,
-/// until half of the limit is left. The newest rounds stay.
+/// until half of the limit is left. The newest rounds of the turn stay. `None` if nothing needs to be
+/// summarised, or if too little would be gained.
 pub fn summary_request(context: &Context<'_>) -> Option<SummaryRequest> {
     let record = record::of(context);
     let State { shortened, used } = state(context, &record);
     let limit = limit(context.options);
-    let turn = record.units.get(record.turn_begins..).unwrap_or_default();
-    let newest = turn.iter().rev().find(|it| matches!(it.what, What::Answer(..)));
-    // At most one summary between two answers.
-    let is_fresh = record.summary.is_some_and(|at| newest.is_none_or(|it| it.first < at));
-    if used < limit || is_fresh {
+    if used < limit || has_fresh_summary(&record) {
         return None;
     }
-    let rounds: Vec<usize> = (0..record.units.len())
-        .filter(|at| record.units.get(*at).is_some_and(Unit::has_calls))
-        .collect();
-    let end = match rounds.len().checked_sub(NEWEST).and_then(|at| rounds.get(at)) {
-        Some(end) => *end,
-        None => rounds.first().copied().unwrap_or(record.turn_begins),
-    };
     let most = usize::try_from(limit.saturating_mul(4)).unwrap_or(usize::MAX);
-    let (mut count, mut left, mut sent) = (0, used, 0_usize);
-    let mut has_more = false;
-    for (at, unit) in record.units.iter().take(end).enumerate() {
+    let (mut count, mut gained, mut sent) = (0, 0_u64, 0_usize);
+    for (at, unit) in record.units.iter().enumerate().take(newest_rounds(&record)) {
         let size = bytes(unit, unit.last <= shortened);
-        if left <= limit / 2 || (has_more && sent.saturating_add(size) > most) {
+        let is_enough = used.saturating_sub(gained) <= limit / 2;
+        if is_enough || (gained > 0 && sent.saturating_add(size) > most) {
             break;
         }
         count = at + 1;
         sent = sent.saturating_add(size);
-        // What the user said in this turn stays, so a summary of that alone gains nothing.
-        let stays = at >= record.turn_begins && matches!(unit.what, What::User(_));
-        if !stays && !matches!(unit.what, What::Summary(_)) {
-            has_more = true;
-            left = left.saturating_sub(estimate(size));
+        // What the user said in this turn stays, and a new summary takes the place of the last.
+        let is_said = at >= record.turn_begins && matches!(unit.what, What::User(_));
+        if !is_said && !matches!(unit.what, What::Summary(_)) {
+            gained = gained.saturating_add(estimate(size));
         }
     }
-    let oldest = record.units.get(..count).filter(|_| has_more)?;
+    if gained < limit / LEAST_GAIN {
+        return None;
+    }
+    let oldest = record.units.get(..count)?;
     let through = oldest.iter().map(|it| it.last).max()?;
     let transcript = messages::transcript(oldest, shortened);
     let text = format!("{}\n\n{WANTED}", fence("Record", cut(&transcript, most)));
@@ -134,6 +129,21 @@ pub fn summary_request(context: &Context<'_>) -> Option<SummaryRequest> {
         system: SUMMARISE.to_owned(),
         messages: vec![Message::User(text)],
     })
+}
+
+/// Whether the turn has a summary and no answer after it: there is at most one between two answers.
+fn has_fresh_summary(record: &Record<'_>) -> bool {
+    let answers = record.units.iter().filter(|it| matches!(it.what, What::Answer(..)));
+    let newest = answers.map(|it| it.first).max();
+    record.summary.is_some_and(|summary| newest.is_none_or(|it| it < summary))
+}
+
+/// Where the newest rounds of the turn begin, which stay whole.
+fn newest_rounds(record: &Record<'_>) -> usize {
+    let units = record.units.iter().enumerate().skip(record.turn_begins);
+    let rounds: Vec<usize> = units.filter(|(_, it)| it.has_calls()).map(|(at, _)| at).collect();
+    let newest = rounds.get(rounds.len().saturating_sub(NEWEST)..).unwrap_or_default();
+    newest.first().copied().unwrap_or(record.turn_begins)
 }
 
 /// The tokens at which compaction begins.
@@ -156,10 +166,6 @@ fn fixed(context: &Context<'_>) -> u64 {
     let files = facts.instructions.iter().map(|it| it.text.len()).sum::<usize>();
     let files = files.min(context.options.instruction_bytes);
     texts.into_iter().flatten().map(tokens).sum::<u64>().saturating_add(estimate(files))
-}
-
-fn size(unit: &Unit<'_>) -> u64 {
-    estimate(bytes(unit, false))
 }
 
 fn estimate(bytes: usize) -> u64 {

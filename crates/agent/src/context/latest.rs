@@ -19,7 +19,8 @@ pub(super) fn message(context: &Context<'_>) -> String {
 
 fn request(request: &str, most: usize) -> String {
     let shown = cut(request, most);
-    let note = if shown.len() < request.len() { "\n(Cut: the whole request is above.)" } else { "" };
+    let note =
+        if shown.len() < request.len() { "\n(Cut: the whole request is above.)" } else { "" };
     format!("The request of this turn:\n{shown}{note}")
 }
 

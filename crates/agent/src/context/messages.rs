@@ -58,32 +58,32 @@ fn push(
     form: Form,
 ) {
     let said = &answer.message;
-    let text = if said.text.trim().is_empty() { "" } else { &said.text };
+    let text = if said.text.trim().is_empty() { "" } else { said.text.as_str() };
     if calls.is_empty() {
-        let calls = Vec::new();
-        let thinking = said.thinking.clone();
-        let message = Assistant { model: said.model.clone(), text: text.to_owned(), thinking, calls };
-        messages.push(Message::Assistant(message));
+        let text = text.to_owned();
+        messages.push(Message::Assistant(Assistant { text, calls: Vec::new(), ..said.clone() }));
         return;
     }
     match form {
         Form::Calls => {
-            let message = Assistant { text: text.to_owned(), ..said.clone() };
-            messages.push(Message::Assistant(message));
+            let text = text.to_owned();
+            messages.push(Message::Assistant(Assistant { text, ..said.clone() }));
             let results = calls.iter().map(|it| result(it, is_short)).collect();
             messages.push(Message::Results(results));
         }
         Form::Text => {
+            let called = calls.iter().map(|it| format!("(Called {})", call_line(it.call)));
+            let lines: Vec<String> = Some(text.to_owned())
+                .filter(|it| !it.is_empty())
+                .into_iter()
+                .chain(called)
+                .collect();
             // Thinking belongs to the calls that followed it, so it is left out with them.
-            let mut lines: Vec<String> = vec![text.to_owned()];
-            lines.retain(|it| !it.is_empty());
-            lines.extend(calls.iter().map(|it| format!("(Called {})", call_line(it.call))));
-            let (thinking, calls_sent) = (Vec::new(), Vec::new());
             messages.push(Message::Assistant(Assistant {
                 model: said.model.clone(),
                 text: lines.join("\n"),
-                thinking,
-                calls: calls_sent,
+                thinking: Vec::new(),
+                calls: Vec::new(),
             }));
             let results: Vec<String> = calls.iter().map(|it| result_text(it, is_short)).collect();
             messages.push(Message::User(results.join("\n\n")));
@@ -115,21 +115,24 @@ pub(super) fn transcript(units: &[Unit<'_>], shortened: u64) -> String {
 
 /// The size of a unit in bytes, as it is sent.
 pub(super) fn bytes(unit: &Unit<'_>, is_short: bool) -> usize {
-    match &unit.what {
+    let said = match &unit.what {
         What::Summary(text) | What::User(text) | What::Told(text) => text.len(),
         What::Answer(answer, calls) => {
             let said = &answer.message;
-            let thinking: usize = said
-                .thinking
-                .iter()
-                .map(|it| serde_json::to_string(it).map_or(0, |it| it.len()))
-                .sum();
-            let calls: usize = calls
-                .iter()
-                .map(|it| arguments(it.call).len() + shown(it, is_short).len())
-                .sum();
+            let block = |it| serde_json::to_string(it).map_or(0, |it| it.len());
+            let thinking: usize = said.thinking.iter().map(block).sum();
+            let calls: usize = calls.iter().map(|it| arguments(it.call).len()).sum();
             said.text.len() + thinking + calls
         }
+    };
+    said + result_bytes(unit, is_short)
+}
+
+/// The size of a unit's results in bytes, as they are sent.
+pub(super) fn result_bytes(unit: &Unit<'_>, is_short: bool) -> usize {
+    match &unit.what {
+        What::Summary(_) | What::User(_) | What::Told(_) => 0,
+        What::Answer(_, calls) => calls.iter().map(|it| shown(it, is_short).len()).sum(),
     }
 }
 

@@ -23,7 +23,7 @@ sentence what the plan is.";
 
 const ITEM: &str = "\
 ## Now: work on one item
-Work on the item in progress, which the last message shows in full, and on nothing else. Several \
+Work on the item in progress, which is shown in full below the list, and on nothing else. Several \
 tool calls in one answer are fine, but their number is limited. When the item is done, answer \
 without a tool call and say what came of it: that completes the item, not the task. If the item \
 became irrelevant or cannot be done, skip it with `{tool}` and give the reason. Put other work that \

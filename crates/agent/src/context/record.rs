@@ -3,7 +3,7 @@
 
 use super::Context;
 use crate::provider::ModelCall;
-use crate::session::{Answer, CallEnd as Result, Entry, Recorded};
+use crate::session::{Answer, CallEnd, Entry, Recorded};
 use crate::turn::Purpose;
 
 /// What a model call shows of the record.
@@ -42,7 +42,7 @@ pub(super) enum What<'a> {
 pub(super) struct CallAndResult<'a> {
     pub(super) call: &'a ModelCall,
     /// `None` if no result was recorded.
-    pub(super) result: Option<&'a Result>,
+    pub(super) result: Option<&'a CallEnd>,
     /// The number of the entry that keeps the result.
     pub(super) number: u64,
 }
@@ -153,7 +153,7 @@ fn calls<'a>(answer: &'a Answer, number: u64, rest: &'a [Recorded]) -> Vec<CallA
         return Vec::new();
     }
     let round = rest.iter().take_while(|it| !matches!(it.entry, Entry::Answer(_)));
-    let results: Vec<(u64, &Result)> = round
+    let results: Vec<(u64, &CallEnd)> = round
         .filter_map(|it| match &it.entry {
             Entry::Result(result) => Some((it.number, result)),
             Entry::User { .. }
@@ -181,13 +181,15 @@ fn calls<'a>(answer: &'a Answer, number: u64, rest: &'a [Recorded]) -> Vec<CallA
 fn window(mut units: Vec<Unit<'_>>, most: usize) -> Vec<Unit<'_>> {
     let mut begin = units.len();
     let mut count = 0;
-    while let Some(unit) = begin.checked_sub(1).and_then(|it| units.get(it)) {
-        let lead = usize::from(!unit.is_users());
-        if count + unit.messages() + lead > most && !(unit.is_users() && count + 1 <= most) {
+    for (at, unit) in units.iter().enumerate().rev() {
+        count += unit.messages();
+        if count > most {
             break;
         }
-        count += unit.messages();
-        begin -= 1;
+        // Another beginning needs room for the request.
+        if unit.is_users() || count < most {
+            begin = at;
+        }
     }
     let kept = units.split_off(begin);
     let request = kept

@@ -118,7 +118,11 @@ fn delegation(workers: &[WorkerFacts<'_>]) -> Option<String> {
     }
     let line = |it: &WorkerFacts<'_>| {
         let (name, description) = (one_line(it.name), one_line(it.description));
-        if description.is_empty() { format!("- {name}") } else { format!("- {name}: {description}") }
+        if description.is_empty() {
+            format!("- {name}")
+        } else {
+            format!("- {name}: {description}")
+        }
     };
     let lines: Vec<String> = workers.iter().map(line).collect();
     Some(format!("{DELEGATION}\n{}", lines.join("\n")))

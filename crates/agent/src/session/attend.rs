@@ -9,7 +9,7 @@ use std::time::Duration;
 use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::policy::rules;
-use punchlist_model::call::{Answer, AnswerOutcome, Answered, News, NewMessage, QuestionFilter};
+use punchlist_model::call::{Answer, AnswerOutcome, Answered, NewMessage, News, QuestionFilter};
 use punchlist_model::session::Store;
 use punchlist_model::store::turns::Runner;
 use punchlist_model::{Actor, ConversationId, MessageId, QuestionId, Timestamp};

@@ -272,7 +272,9 @@ impl Driver<'_> {
         let mut answer =
             self.recorder.last_answer().map(|it| it.message.text.clone()).unwrap_or_default();
         let has_answer = match &ending {
-            Ending::Answered | Ending::Asked | Ending::Planned | Ending::LetGo | Ending::Limit => true,
+            Ending::Answered | Ending::Asked | Ending::Planned | Ending::LetGo | Ending::Limit => {
+                true
+            }
             Ending::Stuck
             | Ending::PlanningFailed
             | Ending::NotValidated
@@ -296,7 +298,8 @@ fn words(info: &Info, plan: Option<&Plan>) -> String {
     match info {
         Info::Text(text) => text.clone(),
         Info::PlanCreated => {
-            let titles = plan.into_iter().flat_map(|it| it.listed()).map(|it| text::one_line(&it.title));
+            let titles =
+                plan.into_iter().flat_map(|it| it.listed()).map(|it| text::one_line(&it.title));
             format!("Created new plan: {}", titles.collect::<Vec<_>>().join("; "))
         }
         Info::Step { step, item } => {

@@ -128,7 +128,10 @@ fn parts(entries: &[Recorded]) -> Vec<Part> {
             }
             Entry::Result(end) => {
                 let failed = if end.result.is_error { ", failed" } else { "" };
-                parts.push(code(&format!("Result of {}{failed}", end.result.call), &end.result.text));
+                parts.push(code(
+                    &format!("Result of {}{failed}", end.result.call),
+                    &end.result.text,
+                ));
             }
             Entry::Told { text } => parts.push(said("Told the model", text)),
             Entry::Info { text } => parts.push(said("Info", text)),
@@ -197,7 +200,10 @@ mod tests {
         let mut conversation = Conversation::new(ConversationId::NIL, "/p", at);
         conversation.title = "<b>hostile</b> # title".to_owned();
         let entries = [
-            Entry::User { text: "<script>alert(1)</script> ghp_0123456789abcdef0123456789abcdef0123".to_owned() },
+            Entry::User {
+                text: "<script>alert(1)</script> ghp_0123456789abcdef0123456789abcdef0123"
+                    .to_owned(),
+            },
             Entry::Result(CallEnd {
                 result: CallResult {
                     call: ModelCallId("t1a1-1".to_owned()),

@@ -1,7 +1,9 @@
 //! A session as unified events, one JSON object per line. Pure.
 
 use punchlist_model::{ConversationId, Timestamp};
-use punchlist_streams::event::{self, AgentId, AgentType, Kind, Outcome, RawJson, Role, Text, Usage};
+use punchlist_streams::event::{
+    self, AgentId, AgentType, Kind, Outcome, RawJson, Role, Text, Usage,
+};
 use punchlist_streams::watch::tell;
 
 use super::event::{Ended, Event};
@@ -178,9 +180,11 @@ impl JsonEvents {
 /// Whether the answer to a model call is meant for the user. The others are for the runtime.
 pub fn is_for_user(purpose: Purpose) -> bool {
     match purpose {
-        Purpose::Work | Purpose::FinalAnswer | Purpose::Direct | Purpose::Item(_) | Purpose::Plan => {
-            true
-        }
+        Purpose::Work
+        | Purpose::FinalAnswer
+        | Purpose::Direct
+        | Purpose::Item(_)
+        | Purpose::Plan => true,
         Purpose::Classify | Purpose::Validate => false,
     }
 }

@@ -4,8 +4,8 @@ use punchlist_engine::fail::Fail;
 use punchlist_formats::text::secret::mask;
 use punchlist_formats::text::{Colour, Line, Style, one_line, pad};
 use punchlist_formats::view::{Options, duration};
-use punchlist_model::session::Store;
 use punchlist_model::Timestamp;
+use punchlist_model::session::Store;
 use punchlist_model::store::turns::{Conversation, ConversationFilter, ConversationState, Turn};
 
 use super::entry::{Entry, Recorded};
@@ -34,13 +34,18 @@ pub async fn find(
         (1, _) => Ok(found.remove(0)),
         (0, Some(typed)) => Err(Fail::not_found(format!("there is no session {typed:?}"))
             .hint("`punchlist sessions --all` lists them.")),
-        (0, None) => Err(Fail::not_found("this project has no session")
-            .hint("`punchlist do TASK` begins one.")),
+        (0, None) => {
+            Err(Fail::not_found("this project has no session")
+                .hint("`punchlist do TASK` begins one."))
+        }
         (_, _) => {
             let lines = found.iter().map(|it| format!("{}  {}", it.id, one_line(&it.title)));
-            Err(Fail::usage(format!("{:?} could be any of these sessions", typed.unwrap_or_default()))
-                .details(lines.collect())
-                .hint("type more of the id."))
+            Err(Fail::usage(format!(
+                "{:?} could be any of these sessions",
+                typed.unwrap_or_default()
+            ))
+            .details(lines.collect())
+            .hint("type more of the id."))
         }
     }
 }
@@ -68,8 +73,7 @@ pub fn lines(
     is_running: impl Fn(&Conversation) -> bool,
     options: &Options,
 ) -> Vec<Line> {
-    let states: Vec<String> =
-        all.iter().map(|it| state(it, is_running(it), options.now)).collect();
+    let states: Vec<String> = all.iter().map(|it| state(it, is_running(it), options.now)).collect();
     let widest = states.iter().map(|it| it.chars().count()).max().unwrap_or(0);
     let line = |(it, state): (&Conversation, &String)| {
         let mut line = Line::new();
@@ -86,11 +90,7 @@ pub fn lines(
 }
 
 /// All turns of a session, to read.
-pub fn transcript(
-    conversation: &Conversation,
-    turns: &[Turn],
-    entries: &[Recorded],
-) -> Vec<Line> {
+pub fn transcript(conversation: &Conversation, turns: &[Turn], entries: &[Recorded]) -> Vec<Line> {
     let mut lines = vec![Line::of(&one_line(&conversation.title), Style::Bold)];
     for turn in turns {
         let ending = turn.ending.as_deref().unwrap_or("cut off");

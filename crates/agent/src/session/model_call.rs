@@ -4,9 +4,9 @@ use std::pin::pin;
 use std::time::Duration;
 
 use punchlist_engine::fail::Fail;
+use punchlist_formats::dialect::Surface;
 use punchlist_formats::hook::asks_user;
 use punchlist_formats::prompt::prompt_section;
-use punchlist_formats::dialect::Surface;
 use punchlist_model::call::Take;
 use punchlist_model::store::turns::{ConversationState, Used};
 use punchlist_model::{Plan, Timestamp};
@@ -18,9 +18,7 @@ use super::driver::Driver;
 use super::entry::{Answer, Entry};
 use super::event::{Event, FrontEnd};
 use crate::context::{self, Context, Instructions, SystemFacts, WorkerFacts};
-use crate::provider::{
-    Delta, Failure, Message, ModelAnswer, ModelRequest, TokenUsage,
-};
+use crate::provider::{Delta, Failure, Message, ModelAnswer, ModelRequest, TokenUsage};
 use crate::turn::{self, Abort, Ask, Input, Offered};
 
 /// How often a session that waits for the end of a usage limit looks at the clock.
@@ -184,7 +182,9 @@ impl Driver<'_> {
                 }
             };
             match result {
-                Err(Failure::UsageLimit { provider, until, .. }) if self.settings.wait_for_quota => {
+                Err(Failure::UsageLimit { provider, until, .. })
+                    if self.settings.wait_for_quota =>
+                {
                     let on = format!("the usage limit of {provider}");
                     match self.wait(until, on, front).await? {
                         Until::Abort => return Ok(Until::Abort),

@@ -120,7 +120,8 @@ impl TurnPlan {
             return Ok(Called { text: told.reply.text, is_error: told.reply.is_error });
         };
         let ctx = self.ctx(Some(*dialect))?;
-        let change = Change { write: Some(self.write(name)), ..Change::new(ops.to_vec(), ctx.clone()) };
+        let change =
+            Change { write: Some(self.write(name)), ..Change::new(ops.to_vec(), ctx.clone()) };
         let gone = |plan: &_| around::gone(&**around, plan);
         let told = tool_service::change(&**store, &call, &caller, change, &gone).await?;
         tool_service::await_approval(&**store, &told, ctx).await;
@@ -155,8 +156,9 @@ impl TurnPlan {
     pub fn status(&self, plan: Option<&Plan>, told: Option<u64>) -> PlanStatus {
         let Some(plan) = plan else { return PlanStatus::default() };
         let mut status = PlanStatus::of(plan, &self.inner.agent, self.inner.around.now());
-        status.is_goal_unmet =
-            !self.missing(plan).is_empty() && told != Some(plan.revision.0) && status.open.is_empty();
+        status.is_goal_unmet = !self.missing(plan).is_empty()
+            && told != Some(plan.revision.0)
+            && status.open.is_empty();
         status
     }
 
@@ -248,9 +250,8 @@ impl TurnPlan {
 /// alone.
 fn ops(change: &PlanChange, plan: &Plan) -> Vec<Op> {
     let is_open = |number: &&Number| plan.get(**number).is_some_and(|it| it.is_open());
-    let runs = |number: &&Number| {
-        plan.get(**number).is_some_and(|it| it.status == Status::InProgress)
-    };
+    let runs =
+        |number: &&Number| plan.get(**number).is_some_and(|it| it.status == Status::InProgress);
     match change {
         PlanChange::Start(item) => vec![Op::Start((*item).into())],
         PlanChange::Complete(item, outcome) => vec![Op::Complete {

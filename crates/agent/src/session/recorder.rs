@@ -59,12 +59,8 @@ impl Recorder {
         let at = self.around.now();
         let entries: Result<Vec<NewEntry>, _> =
             happened.iter().map(|(entry, used)| entry.to_new(*used)).collect();
-        let record = TurnRecord {
-            turn: self.row.clone(),
-            entries: entries.map_err(not_json)?,
-            state,
-            at,
-        };
+        let record =
+            TurnRecord { turn: self.row.clone(), entries: entries.map_err(not_json)?, state, at };
         let last = self.store.record_turn(self.conversation, self.runner.clone(), record).await?;
         let first = last.saturating_sub(happened.len() as u64).saturating_add(1);
         for (number, (entry, used)) in (first..).zip(happened) {
@@ -90,7 +86,9 @@ impl Recorder {
 
     /// Whether a call has its result.
     pub(super) fn has_result(&self, call: &ModelCallId) -> bool {
-        self.entries.iter().any(|it| matches!(&it.entry, Entry::Result(it) if it.result.call == *call))
+        self.entries
+            .iter()
+            .any(|it| matches!(&it.entry, Entry::Result(it) if it.result.call == *call))
     }
 
     /// The next name of an answer. Its calls are named after it.

@@ -164,14 +164,20 @@ mod tests {
     #[test]
     fn a_budget_is_written_as_pairs() {
         let budget: Budget = "tokens=500k, minutes=30,cost=2.5,day.cost=10".parse().unwrap();
-        let run = Allowance {
-            tokens: Some(500_000),
-            minutes: Some(30),
-            cost_micros: Some(2_500_000),
-        };
+        let run =
+            Allowance { tokens: Some(500_000), minutes: Some(30), cost_micros: Some(2_500_000) };
         let day = Allowance { cost_micros: Some(10_000_000), ..Allowance::default() };
         assert_eq!(budget, Budget { run, day });
-        for bad in ["tokens", "tokens=", "tokens=0", "tokens=-1", "cost=1e3", "cost=0", "x=1", "day.minutes=1"] {
+        for bad in [
+            "tokens",
+            "tokens=",
+            "tokens=0",
+            "tokens=-1",
+            "cost=1e3",
+            "cost=0",
+            "x=1",
+            "day.minutes=1",
+        ] {
             assert!(bad.parse::<Budget>().is_err(), "{bad}");
         }
     }

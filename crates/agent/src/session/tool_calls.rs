@@ -117,9 +117,7 @@ impl Calls {
 
     /// Why a call cannot be scheduled, as its result.
     pub(super) fn refused(&self, call: &ModelCall, offered: Offered) -> Option<CallResult> {
-        let error = |text: String| {
-            Some(CallResult { call: call.id.clone(), text, is_error: true })
-        };
+        let error = |text: String| Some(CallResult { call: call.id.clone(), text, is_error: true });
         if let Arguments::Invalid(text) = &call.arguments {
             let start: String = text.chars().take(200).collect();
             return error(format!(
@@ -172,15 +170,16 @@ impl Calls {
     }
 
     /// The result of a call, as the model reads it.
-    pub(super) fn result(&self, call: &ModelCall, outcome: &Outcome) -> (CallResult, Option<String>) {
+    pub(super) fn result(
+        &self,
+        call: &ModelCall,
+        outcome: &Outcome,
+    ) -> (CallResult, Option<String>) {
         let text = outcome.for_model();
         let whole = outcome.output().and_then(|it| it.whole.clone());
         let is_error = !matches!(outcome, Outcome::Success(_));
-        let text = if self.is_plans(&call.tool) {
-            text
-        } else {
-            context::fence(&call.tool, &mask(&text))
-        };
+        let text =
+            if self.is_plans(&call.tool) { text } else { context::fence(&call.tool, &mask(&text)) };
         (CallResult { call: call.id.clone(), text, is_error }, whole)
     }
 
@@ -307,10 +306,8 @@ impl CutOff {
         match record.state {
             CallState::Success | CallState::Error | CallState::Cancelled => {
                 let detail = record.detail.clone()?;
-                let interrupted = Outcome::Cancelled {
-                    reason: CancelReason::Interrupted,
-                    output: None,
-                };
+                let interrupted =
+                    Outcome::Cancelled { reason: CancelReason::Interrupted, output: None };
                 Some(serde_json::from_value(detail).unwrap_or(interrupted))
             }
             CallState::Executing => {

@@ -1,6 +1,7 @@
 //! Every kind of provider against the scripted model server, on loopback.
 
 mod answers;
+mod contexts;
 mod faults;
 mod files;
 mod leaving;

@@ -103,7 +103,8 @@ pub(crate) fn terminal(
         Output::Json => {
             let mut events = JsonEvents::new(session.id());
             let directory = app.project()?.root.display().to_string();
-            let lines = events.started(&session.settings().model, &directory, request, clock::now());
+            let lines =
+                events.started(&session.settings().model, &directory, request, clock::now());
             print::live_json(lines)?;
             Shown::Events(events)
         }
@@ -145,7 +146,8 @@ pub(crate) fn reply(session: &Session, ended: &Ended, output: Output) -> Reply {
 fn summary(session: &Session, ended: &Ended) -> String {
     let used = ended.used;
     let mut parts = vec![one_line(&ended.ending.words()).into_owned()];
-    let calls = if used.calls == 1 { "1 model call" } else { &format!("{} model calls", used.calls) };
+    let calls =
+        if used.calls == 1 { "1 model call" } else { &format!("{} model calls", used.calls) };
     parts.push(calls.to_owned());
     let tokens = used.input.saturating_add(used.output);
     if tokens > 0 {

@@ -157,7 +157,8 @@ impl Do {
     fn schema(&self) -> Result<Option<serde_json::Value>, Fail> {
         let Some(path) = &self.output_schema else { return Ok(None) };
         let name = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|why| crate::fail::unreadable(&name, &why))?;
+        let text =
+            std::fs::read_to_string(path).map_err(|why| crate::fail::unreadable(&name, &why))?;
         let bad = |why: String| {
             Fail::usage(format!("{name} is not a JSON Schema: {why}"))
                 .hint("give a file with a JSON Schema, such as {\"type\": \"object\"}.")

@@ -45,8 +45,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let store = app.store()?;
-        let found =
-            block_on(listing::find(&*store, &app.project()?.name, self.id.as_deref()))?;
+        let found = block_on(listing::find(&*store, &app.project()?.name, self.id.as_deref()))?;
         let last = block_on(store.turns(found.id))?.pop();
         let text = match self.text.as_deref() {
             Some("-") => Some(input::stdin()?),
@@ -55,8 +54,11 @@ Examples:
         };
         let is_cut_off = last.is_some_and(|it| it.ending.is_none());
         let Some(task) = text.clone().or_else(|| is_cut_off.then(String::new)) else {
-            return Err(Fail::refused(format!("session {} has nothing to go on with", found.id.short()))
-                .hint(format!("say what is next: `punchlist resume {} TEXT`.", found.id.short())));
+            return Err(Fail::refused(format!(
+                "session {} has nothing to go on with",
+                found.id.short()
+            ))
+            .hint(format!("say what is next: `punchlist resume {} TEXT`.", found.id.short())));
         };
         let mut settings = stored_settings(&found)?;
         if let Some(model) = &self.model {
@@ -65,7 +67,8 @@ Examples:
         let config = session::config(app)?;
         let model = session::model(Some(&settings.model), &config)?;
         let entries = block_on(store.entries(found.id, EntryFilter::default()))?;
-        let is_answer = |it: &Recorded| matches!(it.entry, Entry::Answer(_) | Entry::Summary { .. });
+        let is_answer =
+            |it: &Recorded| matches!(it.entry, Entry::Answer(_) | Entry::Summary { .. });
         let answers = entries.iter().filter_map(|it| Recorded::read(it).ok()).filter(is_answer);
         let provider = session::provider(&model, &config, answers.count())?;
         let output = match (app.globals.json, self.quiet) {

@@ -85,8 +85,11 @@ Examples:
 impl Sessions {
     fn list(&self, app: &App) -> Result<Reply, Fail> {
         let project = if self.all { None } else { Some(app.project()?.name.clone()) };
-        let filter =
-            ConversationFilter { project, text: self.text.clone(), ..ConversationFilter::default() };
+        let filter = ConversationFilter {
+            project,
+            text: self.text.clone(),
+            ..ConversationFilter::default()
+        };
         let all = match app.store_to_read()? {
             Some(store) => block_on(store.conversations(filter))?,
             None => Vec::new(),
@@ -97,7 +100,9 @@ impl Sessions {
         }
         if all.is_empty() {
             let place = if self.all { "anywhere" } else { "here" };
-            return Ok(Reply::text(format!("No session {place}. `punchlist do TASK` begins one.\n")));
+            return Ok(Reply::text(format!(
+                "No session {place}. `punchlist do TASK` begins one.\n"
+            )));
         }
         let screen = app.screen();
         let lines = listing::lines(&all, is_running, &app.view(screen));

@@ -149,9 +149,10 @@ impl Lines {
         };
         let moved = |it: &&Item| status(it.id).is_some_and(|was| was != it.status);
         let listed = now.listed();
-        let lines = listed.into_iter().filter(moved).map(|it| {
-            format!("{}\n", self.screen.line(&plain::transition(it, &self.options)))
-        });
+        let lines = listed
+            .into_iter()
+            .filter(moved)
+            .map(|it| format!("{}\n", self.screen.line(&plain::transition(it, &self.options))));
         start + &lines.collect::<String>()
     }
 
