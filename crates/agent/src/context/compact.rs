@@ -8,7 +8,7 @@
 use punchlist_model::remind::tokens;
 
 use super::messages::{self, bytes, result_bytes};
-use super::quote::{cut, fence};
+use super::quote::{DATA, fenced_within};
 use super::record::{self, Record, Unit, What};
 use super::{Context, ContextOptions};
 use crate::provider::{Message, TokenUsage};
@@ -53,7 +53,7 @@ pub(super) fn state(context: &Context<'_>, record: &Record<'_>) -> State {
     let mut state = State { shortened: 0, used: fixed(context) };
     let mut rounds: Vec<&Unit<'_>> = Vec::new();
     for (at, unit) in record.units.iter().enumerate() {
-        if let (What::Answer(..), true) = (&unit.what, at >= record.turn_begins) {
+        if at >= record.turn_begins && unit.is_answer() {
             state.shorten(&rounds, limit);
         }
         match &unit.what {
@@ -122,8 +122,8 @@ pub fn summary_request(context: &Context<'_>) -> Option<SummaryRequest> {
     }
     let oldest = record.units.get(..count)?;
     let through = oldest.iter().map(|it| it.last).max()?;
-    let transcript = messages::transcript(oldest, shortened);
-    let text = format!("{}\n\n{WANTED}", fence("Record", cut(&transcript, most)));
+    let transcript = messages::transcript(oldest, most);
+    let text = format!("{}\n\n{WANTED}", fenced_within("Record", DATA, &transcript, most));
     Some(SummaryRequest {
         through,
         system: SUMMARISE.to_owned(),
@@ -133,8 +133,7 @@ pub fn summary_request(context: &Context<'_>) -> Option<SummaryRequest> {
 
 /// Whether the turn has a summary and no answer after it: there is at most one between two answers.
 fn has_fresh_summary(record: &Record<'_>) -> bool {
-    let answers = record.units.iter().filter(|it| matches!(it.what, What::Answer(..)));
-    let newest = answers.map(|it| it.first).max();
+    let newest = record.units.iter().filter(|it| it.is_answer()).map(|it| it.first).max();
     record.summary.is_some_and(|summary| newest.is_none_or(|it| it < summary))
 }
 

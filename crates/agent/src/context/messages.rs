@@ -21,6 +21,9 @@ const SHORT: usize = 240;
 /// Most bytes of a call's arguments where calls are written as text.
 const MOST_ARGUMENTS: usize = 2000;
 
+/// Room for the labels of a call and its result where they are written as text, in bytes.
+const LABELS: usize = 100;
+
 /// How calls and their results are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -91,8 +94,12 @@ fn push(
     }
 }
 
-/// The units as one text, for the model that summarises them.
-pub(super) fn transcript(units: &[Unit<'_>], shortened: u64) -> String {
+/// The units as one text of about `most` bytes, for the model that summarises them. The results share
+/// the room that the rest leaves.
+pub(super) fn transcript(units: &[Unit<'_>], most: usize) -> String {
+    let said: usize = units.iter().map(|it| bytes(it, true) - result_bytes(it, true)).sum();
+    let results: usize = units.iter().map(Unit::calls).sum();
+    let share = (most.saturating_sub(said) / results.max(1)).saturating_sub(LABELS);
     let mut parts = Vec::new();
     for unit in units {
         match &unit.what {
@@ -105,7 +112,7 @@ pub(super) fn transcript(units: &[Unit<'_>], shortened: u64) -> String {
                 }
                 for it in calls {
                     parts.push(format!("Agent called {}", call_line(it.call)));
-                    parts.push(result_text(it, unit.last <= shortened));
+                    parts.push(begin(&result_text(it, false), share));
                 }
             }
         }
@@ -180,10 +187,15 @@ fn result_text(it: &CallAndResult<'_>, is_short: bool) -> String {
 }
 
 fn call_line(call: &ModelCall) -> String {
-    let arguments = arguments(call);
-    let shown = cut(&arguments, MOST_ARGUMENTS);
-    let more = if shown.len() < arguments.len() { "…" } else { "" };
-    format!("{} with {}{more}", one_line(&call.tool), one_line(shown))
+    let arguments = begin(&arguments(call), MOST_ARGUMENTS);
+    format!("{} with {}", one_line(&call.tool), one_line(&arguments))
+}
+
+/// The beginning of a text, with `…` if that is not all.
+fn begin(text: &str, most: usize) -> String {
+    let shown = cut(text, most);
+    let more = if shown.len() < text.len() { "…" } else { "" };
+    format!("{shown}{more}")
 }
 
 fn arguments(call: &ModelCall) -> Cow<'_, str> {

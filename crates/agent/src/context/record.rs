@@ -53,8 +53,20 @@ impl Unit<'_> {
         if self.has_calls() { 2 } else { 1 }
     }
 
+    /// How many calls it has.
+    pub(super) fn calls(&self) -> usize {
+        match &self.what {
+            What::Answer(_, calls) => calls.len(),
+            What::Summary(_) | What::User(_) | What::Told(_) => 0,
+        }
+    }
+
     pub(super) fn has_calls(&self) -> bool {
-        matches!(&self.what, What::Answer(_, calls) if !calls.is_empty())
+        self.calls() > 0
+    }
+
+    pub(super) fn is_answer(&self) -> bool {
+        matches!(self.what, What::Answer(..))
     }
 
     fn is_users(&self) -> bool {

@@ -251,6 +251,9 @@ proptest! {
         let context = context(&ask, &facts, &earlier.entries, &turn.entries, &options);
         let Some(request) = summary_request(&context) else { return Ok(()) };
         check_valid(&request.messages);
+        let [Message::User(text)] = request.messages.as_slice() else { panic!("one message") };
+        let most = usize::try_from(options.context_tokens).unwrap() * 4 * 70 / 100;
+        prop_assert!(text.len() <= most.max(100) + 300, "{} > {most}", text.len());
         let before = record::of(&context).units;
         let turn = turn.clone().summary("Summary.", request.through);
         let context = Context { turn: &turn.entries, ..context };
