@@ -129,7 +129,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Maximum of packages in the lock file. Raising it is a decision about our dependencies.
-const MOST_PACKAGES: usize = 417;
+const MOST_PACKAGES: usize = 421;
 
 /// Generated documents under `docs/reference`: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[
