@@ -140,7 +140,7 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
     by_root("read the kernel's log", "dmesg > /dev/null"),
     by_root(
         "use capabilities",
-        "test \"$(grep CapEff /proc/self/status | cut -f2)\" != 00000000000000eb",
+        "test \"$(grep CapEff /proc/self/status | cut -f2)\" != 00000000000000fb",
     ),
     attempt("gain rights", "test \"$(grep NoNewPrivs /proc/self/status | tr -dc 0-9)\" = 0"),
     Attempt { works_outside: false, ..by_root("mount a file system", "mount -t tmpfs none sub") },
