@@ -19,7 +19,8 @@ use crate::processes::{FAMILY, Family, READ, Ran, finish, processes, run};
 use attempts::{ATTEMPTS, Attempt, WORK};
 
 /// Whether this machine has a sandbox. Says so if it has none.
-fn is_supported() -> bool {
+#[expect(clippy::print_stdout, reason = "a test that shows nothing should say so")]
+pub(crate) fn is_supported() -> bool {
     match sandbox::support() {
         Support::Full => true,
         Support::Missing(why) => {

@@ -133,6 +133,13 @@ pub(super) const ATTEMPTS: &[Attempt] = &[
         either("perl -e 'syscall(0x40000029, 2, 1, 0); exit($!{EPERM} ? 1 : 0)'", "false"),
     ),
     perhaps(
+        "create a socket by the 32-bit table",
+        either(
+            "echo 'int main() { int r; __asm__ volatile(\"int $0x80\" : \"=a\"(r) : \"a\"(359), \"b\"(2), \"c\"(1), \"d\"(0)); return r < 0; }' > a.c && cc -o a.out a.c && ./a.out",
+            "false",
+        ),
+    ),
+    perhaps(
         "type into a terminal",
         "perl -e 'my $c = \"x\"; ioctl(STDOUT, 0x5412, $c); exit($!{EPERM} ? 1 : 0)'",
     ),
