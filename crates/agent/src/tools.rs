@@ -11,6 +11,7 @@ mod place;
 mod read;
 mod search;
 mod shell;
+mod stopped;
 mod text;
 mod write;
 
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use punchlist_sched::call::{Checked, Ended, Kind};
 use punchlist_sched::policy::Subject;
+use punchlist_sched::sandbox::InForce;
 use punchlist_sched::{Access, Output, Tool, Work};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -45,6 +47,8 @@ pub struct Options {
     /// Further places that tools never write, whatever the policy says, such as Punchlist's own
     /// configuration and data.
     pub guarded: Vec<PathBuf>,
+    /// The sandbox of commands.
+    pub sandbox: InForce,
 }
 
 /// The kind of shell commands, for limits. The other tools have no kind.
@@ -54,7 +58,7 @@ pub const SHELL: Kind = Kind(1);
 pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
     let root = Root::new(&options.root)?.guarding(&options.guarded);
     Ok(vec![
-        Arc::new(Shell::new(root.clone(), options.environment)),
+        Arc::new(Shell::new(root.clone(), options.environment, options.sandbox)),
         Arc::new(Read::new(root.clone())),
         Arc::new(Write::new(root.clone())),
         Arc::new(Edit::new(root.clone())),

@@ -18,6 +18,7 @@ use punchlist_model::Limits;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::Policy;
 use punchlist_model::store::Durability;
+use punchlist_sched::sandbox::Sandbox;
 
 use crate::conversation;
 use crate::fail::Fail;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub durability: Durability,
     /// The gate setting, if the user set one.
     pub gate: Option<Gate>,
+    /// What happens with the shell commands of a model.
+    pub sandbox: Sandbox,
     /// When agents are reminded of their lists.
     pub reminders: Policy,
     /// The tag around texts for the model.

@@ -22,6 +22,7 @@ fn every_known_key_can_be_set() {
         ("claim.lease", "2h"),
         ("store.durability", "normal"),
         ("gate", "off"),
+        ("agent.sandbox", "ask"),
         ("reminders.initial", "false"),
         ("reminders.nag", "off"),
         ("reminders.boundary", "false"),
@@ -38,6 +39,7 @@ fn every_known_key_can_be_set() {
         Limits { open_items: 7, title: 8, text: 9, max_in_progress: Some(2), lease_seconds: 7200 };
     assert_eq!((settings.limits, settings.open_items_chosen), (limits, true));
     assert_eq!((settings.durability, settings.gate), (Durability::Normal, Some(Gate::Off)));
+    assert_eq!(settings.sandbox, Sandbox::Ask);
     let off = [Kind::Initial, Kind::Boundary].into();
     let reminders = Policy { off, per_hour: 2, nag_after: 25, whole_list: true };
     assert_eq!(settings.reminders, reminders);

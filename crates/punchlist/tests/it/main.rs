@@ -45,6 +45,8 @@ mod processes;
 mod questions;
 mod readme;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod schema;
 mod sessions;
 mod stories;

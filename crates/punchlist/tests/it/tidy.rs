@@ -67,6 +67,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("grep-searcher", &["agent"]),
     ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
+    ("landlock", &["sched"]),
+    ("libc", &["sched"]),
+    ("seccompiler", &["sched"]),
     ("ratatui", &["tui"]),
     ("rmcp", &["serve"]),
     ("rustix", &["bridge", "engine", "punchlist", "sched", "store", "tui"]),
@@ -129,7 +132,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Maximum of packages in the lock file. Raising it is a decision about our dependencies.
-const MOST_PACKAGES: usize = 417;
+const MOST_PACKAGES: usize = 421;
 
 /// Generated documents under `docs/reference`: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[
