@@ -1,11 +1,12 @@
 //! An agent of our own: [`tools`], the built-in tools; [`turn`], how a request is worked on; [`provider`],
-//! the models.
+//! the models; [`mcp`], the tools of MCP servers.
 //!
-//! This is the only crate that opens connections to other machines, and only `provider` does so.
+//! This is the only crate that opens connections to other machines, and only `provider` and `mcp` do so.
 //! Nothing here decides whether a call may run: that is policy's, in `sched`.
 
 #![forbid(unsafe_code)]
 
+pub mod mcp;
 pub mod provider;
 pub mod session;
 pub mod tools;

@@ -11,6 +11,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use punchlist_formats::prompt::Tag;
@@ -43,6 +44,8 @@ pub struct Settings {
     pub tag: Tag,
     /// The policy rules.
     pub rules: Rules,
+    /// The tables `[mcp.NAME]` of the user's file, in the order of names. The agent reads them.
+    pub mcp: BTreeMap<String, serde_json::Value>,
     /// What was ignored, and why.
     pub notes: Vec<String>,
     /// The settings of the project's file that were ignored because they would loosen something.
@@ -72,6 +75,9 @@ impl Settings {
         self.table("", &table, whose).map_err(|why| in_place(why, &place))?;
         self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
         self.notes.extend(self.ignored(&place));
+        if let Some(servers) = table.get("mcp") {
+            self.add_servers(&place, servers, whose)?;
+        }
         if table.contains_key("policy") {
             self.add_rules(&place, text, whose)?;
         }
@@ -86,18 +92,44 @@ impl Settings {
                     .hint("write it as `-c limits.title=200`."));
             };
             let key = key.trim();
-            // An agent could pass such a rule on its own command line.
+            // An agent could pass such a rule or program on its own command line.
             if is_below("policy", key) {
                 return Err(Fail::usage(format!(
                     "-c {key}: policy rules are only read from files"
                 ))
                 .hint("write a [[policy]] table into your config.toml."));
             }
+            if is_below("mcp", key) {
+                return Err(Fail::usage(format!("-c {key}: MCP servers are only read from files"))
+                    .hint("write a [mcp.NAME] table into your config.toml."));
+            }
             self.set(key, value.trim()).map_err(|why| in_place(why, "-c"))?;
             if is_for_others(key) {
                 self.notes.push(format!("-c {key} does nothing yet"));
             }
         }
+        Ok(())
+    }
+
+    /// Keeps the MCP servers of the user's file. A project's file names none: it could start programs.
+    fn add_servers(
+        &mut self,
+        place: &str,
+        servers: &toml::Value,
+        whose: Whose,
+    ) -> Result<(), Fail> {
+        if whose == Whose::Project {
+            self.notes.push(format!(
+                "ignored [mcp] of {place}: servers of a project are in its .mcp.json"
+            ));
+            return Ok(());
+        }
+        let bad = |why: String| {
+            Fail::usage(format!("{place}: mcp: {why}"))
+                .hint("write a table [mcp.NAME] for each server.")
+        };
+        self.mcp = serde::Deserialize::deserialize(servers.clone())
+            .map_err(|why: toml::de::Error| bad(why.message().to_owned()))?;
         Ok(())
     }
 

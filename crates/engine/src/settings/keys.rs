@@ -65,7 +65,7 @@ pub(super) const KEYS: [Key; 15] = [
 ];
 
 /// The first words of keys that other parts read.
-const OTHERS: [&str; 3] = ["policy", "workers", "team"];
+const OTHERS: [&str; 4] = ["policy", "workers", "team", "mcp"];
 
 impl Settings {
     /// Sets a key to a value.

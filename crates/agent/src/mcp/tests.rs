@@ -1,0 +1,1 @@
+//! Tests of what is pure: names, values, entries and announcements.
