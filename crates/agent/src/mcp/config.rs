@@ -79,6 +79,7 @@ impl ServerConfig {
 
     fn parse(name: &str, entry: &Value) -> Result<Self, String> {
         check_server(name)?;
+        check_kinds(entry)?;
         let entry = Entry::deserialize(entry).map_err(|why| why.to_string())?;
         let timeout = entry.timeout.as_ref().map(duration).transpose()?;
         let tools = entry.tools.clone();
@@ -122,6 +123,30 @@ impl Entry {
             (Some(_), Some(_)) => Err("command and url exclude each other".to_owned()),
         }
     }
+}
+
+/// Checks what kind of value each field has. The message does not repeat the value, which may be a key.
+fn check_kinds(entry: &Value) -> Result<(), String> {
+    let fields = entry.as_object().ok_or("it is not a table")?;
+    for (name, value) in fields {
+        let (is_right, what) = match name.as_str() {
+            "command" | "tools" => {
+                let all = value.as_array();
+                (all.is_some_and(|all| all.iter().all(Value::is_string)), "a list of texts")
+            }
+            "env" | "headers" => {
+                let all = value.as_object();
+                (all.is_some_and(|all| all.values().all(Value::is_string)), "a table of texts")
+            }
+            "cwd" | "url" => (value.is_string(), "a text"),
+            "enabled" => (value.is_boolean(), "true or false"),
+            _ => (true, ""),
+        };
+        if !is_right {
+            return Err(format!("{name} is not {what}"));
+        }
+    }
+    Ok(())
 }
 
 fn values(all: BTreeMap<String, String>) -> BTreeMap<String, Template> {

@@ -173,6 +173,9 @@ impl ProjectServer {
 
 fn config(name: &str, entry: &Value) -> Result<ServerConfig, String> {
     check_server(name)?;
+    if !entry.is_object() {
+        return Err("its entry is not an object".to_owned());
+    }
     if entry.to_string().len() > LONGEST_ENTRY {
         return Err(format!("its entry is longer than {LONGEST_ENTRY} bytes"));
     }

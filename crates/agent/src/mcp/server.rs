@@ -8,7 +8,7 @@ use tokio::sync::{Mutex as AsyncMutex, watch};
 use tokio::time::Instant;
 
 use super::announced::{self, Announced};
-use super::connection::{CallFailure, Connection, Line, open};
+use super::connection::{CLOSED, CallFailure, Connection, Line, open};
 use super::stdio::Log;
 use super::{Launch, Options, ServerConfig, ServerState, Status, results};
 
@@ -200,7 +200,7 @@ impl Server {
         let why = match closed {
             Some(connection) => connection.why_closed().await,
             // Another call has seen it first, and perhaps connected again.
-            None => return "it closed the connection".to_owned(),
+            None => return CLOSED.to_owned(),
         };
         self.stands(Status::Failed, Some(why.clone()));
         why

@@ -16,6 +16,7 @@ use punchlist_sched::Command;
 use punchlist_sched::process::Running;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
 
 use super::Options;
 use super::words::one_line;
@@ -26,7 +27,7 @@ pub(super) const LARGEST_MESSAGE: usize = 8 * 1024 * 1024;
 /// How much of the error output is kept: the end.
 const LOG: usize = 16 * 1024;
 /// How much of the output is kept for a message about a program that is no server.
-const FIRST: usize = 200;
+const FIRST: usize = 4 * 1024;
 /// How long to wait for the exit code of a program that closed its output.
 const EXIT: Duration = Duration::from_secs(1);
 /// How long a program may take to end after its input was closed.
@@ -41,6 +42,8 @@ pub(super) struct Program {
     running: Running,
     output: Arc<Output>,
     log: Arc<Log>,
+    /// Reads the error output until it is closed.
+    logging: JoinHandle<()>,
 }
 
 /// The pipes of a program, for the protocol.
@@ -68,17 +71,17 @@ pub(super) async fn start(
     (order.stdin, order.apart) = (Some(Vec::new()), true);
     let mut running = options.processes.spawn(order).await.map_err(|why| why.to_string())?;
     let pipes = running.take_pipes().ok_or("its pipes are gone")?;
-    drop(tokio::spawn(Arc::clone(log).keep(pipes.stderr)));
+    let logging = tokio::spawn(Arc::clone(log).keep(pipes.stderr));
     let output = Arc::new(Output::default());
     let reader = Reader { pipe: pipes.stdout, line: 0, output: Arc::clone(&output) };
-    let program = Program { running, output, log: Arc::clone(log) };
+    let program = Program { running, output, log: Arc::clone(log), logging };
     Ok((program, (reader, pipes.stdin)))
 }
 
 impl Program {
     /// Why the program closed the connection.
     pub(super) async fn why_closed(self) -> String {
-        let Self { running, output, log } = self;
+        let Self { running, output, log, logging } = self;
         let (_, is_too_long) = output.seen();
         if is_too_long {
             return format!("it sent a message of more than {LARGEST_MESSAGE} bytes");
@@ -88,6 +91,8 @@ impl Program {
             Ok(Err(why)) => why.to_string(),
             Err(_) => "it closed its output".to_owned(),
         };
+        // A process that it left behind may hold the error output open.
+        drop(tokio::time::timeout(EXIT, logging).await);
         with_last_words(why, &output, &log)
     }
 
@@ -105,6 +110,7 @@ impl Program {
 
 fn with_last_words(mut why: String, output: &Output, log: &Log) -> String {
     if let (Some(first), _) = output.seen() {
+        let first = one_line(&log.hide(&first), 80);
         why = format!("{why}; it printed {first:?}, which is no message");
     }
     match log.last_line() {
@@ -140,7 +146,7 @@ impl Output {
         let text = String::from_utf8_lossy(&seen.first);
         let line = text.lines().next().unwrap_or_default();
         let is_message = line.trim_start().starts_with('{') || line.trim().is_empty();
-        ((!is_message).then(|| one_line(line, 80)), seen.is_too_long)
+        ((!is_message).then(|| line.to_owned()), seen.is_too_long)
     }
 }
 
@@ -192,10 +198,14 @@ impl Log {
 
     /// What was printed last.
     pub(super) fn text(&self) -> String {
+        let bytes: Vec<u8> = self.kept().bytes.iter().copied().collect();
+        self.hide(&String::from_utf8_lossy(&bytes))
+    }
+
+    /// The text without the program's secrets.
+    fn hide(&self, text: &str) -> String {
         let kept = self.kept();
-        let bytes: Vec<u8> = kept.bytes.iter().copied().collect();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        kept.secrets.iter().fold(text, |text, it| it.hide_in(&text))
+        kept.secrets.iter().fold(text.to_owned(), |text, it| it.hide_in(&text))
     }
 
     fn last_line(&self) -> Option<String> {

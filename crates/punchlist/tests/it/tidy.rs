@@ -68,7 +68,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
     ("ratatui", &["tui"]),
-    ("rmcp", &["serve"]),
+    // `agent` is a client of MCP servers, `serve` is one.
+    ("rmcp", &["agent", "serve"]),
+    ("sse-stream", &["agent"]),
     ("rustix", &["bridge", "engine", "punchlist", "sched", "store", "tui"]),
     ("tokio", &["agent", "engine", "punchlist", "sched", "serve", "store", "testkit", "tui"]),
     ("tokio-stream", &["punchlist", "store"]),

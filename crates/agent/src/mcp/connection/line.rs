@@ -13,9 +13,8 @@ use rmcp::service::{Peer, PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value};
 use tokio::time::Instant;
 
-use super::{LONGEST_WORDS, hide};
+use super::{CLOSED, hide, words};
 use crate::mcp::announced::MOST_TOOLS;
-use crate::mcp::words::one_line;
 use crate::provider::Secret;
 
 /// Most pages of a list of tools.
@@ -28,6 +27,8 @@ const CANCEL: Duration = Duration::from_secs(1);
 pub(in crate::mcp) struct Line {
     pub(super) peer: Peer<RoleClient>,
     pub(super) changed: Arc<AtomicBool>,
+    /// Whether the server is a program that was started for the connection.
+    pub(super) is_program: bool,
     /// Whether the server says nothing when its tools change.
     pub(super) is_quiet: bool,
     pub(super) secrets: Vec<Secret>,
@@ -65,7 +66,7 @@ impl Line {
             let page = tokio::time::timeout_at(deadline, page).await;
             let page = page.map_err(|_| "it did not list its tools in time".to_owned())?;
             let page = page.map_err(|why| match self.failure(&why) {
-                CallFailure::Closed => "it closed the connection".to_owned(),
+                CallFailure::Closed => CLOSED.to_owned(),
                 CallFailure::Other(why) => format!("it did not list its tools: {why}"),
             })?;
             all.extend(page.tools);
@@ -119,6 +120,8 @@ impl Line {
         match why {
             ServiceError::TransportClosed => CallFailure::Closed,
             ServiceError::McpError(error) => CallFailure::Other(self.words(&error.message)),
+            // A program that cannot be written to has ended.
+            ServiceError::TransportSend(_) if self.is_program => CallFailure::Closed,
             ServiceError::TransportSend(why) => {
                 CallFailure::Other(self.words(&why.error.to_string()))
             }
@@ -127,7 +130,7 @@ impl Line {
     }
 
     fn words(&self, text: &str) -> String {
-        self.hide(&one_line(text, LONGEST_WORDS))
+        words(&self.secrets, text)
     }
 
     /// The text without values that were looked up for the server.
