@@ -77,7 +77,15 @@ impl Server {
 
     fn answer(&mut self, method: &str, message: &Value) -> Result<(), Box<dyn Error>> {
         let result = match method {
-            "initialize" => json!({
+            // Only the revision of the protocol without a handshake.
+            "server/discover" if self.kind == "modern" => json!({
+                "resultType": "complete",
+                "supportedVersions": ["2026-07-28"],
+                "capabilities": {"tools": {}},
+                "ttlMs": 0,
+                "cacheScope": "private",
+            }),
+            "initialize" if self.kind != "modern" => json!({
                 "protocolVersion": "2025-06-18",
                 "capabilities": {"tools": {"listChanged": true}},
                 "serverInfo": {"name": "small", "version": "1"},

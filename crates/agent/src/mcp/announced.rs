@@ -6,6 +6,7 @@ mod schema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use punchlist_sched::tool::BadTool;
 use punchlist_sched::{Tools, tool_fn};
 use rmcp::model;
 use serde_json::Value;
@@ -94,8 +95,12 @@ fn one(server: &str, tool: &model::Tool) -> Result<Announced, String> {
     let schema = schema::usable(&tool.input_schema)?;
     // The scheduler compiles it; whether it can is seen here, where the tool can be left out.
     let probe = tool_fn("tool", schema.clone(), |_, _| async { Ok::<_, String>("") });
-    if let Err(why) = Tools::new().with(probe) {
-        return Err(one_line(&why.to_string(), 200));
+    match Tools::new().with(probe) {
+        Ok(_) => {}
+        Err(BadTool::Schema { why, .. }) => {
+            return Err(format!("its schema is not valid: {}", one_line(&why, 200)));
+        }
+        Err(BadTool::Twice(_)) => return Err("it is there twice".to_owned()),
     }
     Ok(Announced { name, description, schema })
 }

@@ -110,7 +110,7 @@ async fn body(mut response: Response, most: usize) -> Result<Vec<u8>, Failure> {
     let mut body = Vec::new();
     while let Some(piece) = response.chunk().await.map_err(failed)? {
         if body.len() + piece.len() > most {
-            return Err(unexpected(format!("an answer of more than {most} bytes")));
+            return Err(unexpected(format!("it sent an answer of more than {most} bytes")));
         }
         body.extend_from_slice(&piece);
     }
@@ -181,7 +181,7 @@ async fn answer(
                 return Ok(StreamableHttpPostResponse::Json(error, session));
             }
         }
-        return Err(unexpected(format!("HTTP {status}")));
+        return Err(unexpected(format!("it answered HTTP {status}")));
     }
     if is(&response, EVENTS) {
         return Ok(StreamableHttpPostResponse::Sse(events(response), session));
@@ -189,7 +189,7 @@ async fn answer(
     let needs_answer = matches!(message, ClientJsonRpcMessage::Request(_));
     if !is_json {
         return if needs_answer {
-            Err(unexpected("an answer that is neither JSON nor a stream of events"))
+            Err(unexpected("it sent an answer that is neither JSON nor a stream of events"))
         } else {
             Ok(StreamableHttpPostResponse::Accepted)
         };
@@ -198,7 +198,7 @@ async fn answer(
     match serde_json::from_slice(&body) {
         Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
         Err(_) if !needs_answer => Ok(StreamableHttpPostResponse::Accepted),
-        Err(why) => Err(unexpected(format!("an answer that is no message: {why}"))),
+        Err(why) => Err(unexpected(format!("it sent an answer that is no message: {why}"))),
     }
 }
 

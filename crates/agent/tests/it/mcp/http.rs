@@ -95,7 +95,7 @@ async fn headers_are_sent_with_their_values() {
     let url = serve(Router::new().fallback(answer)).await;
     let world = World::new(vec![reached("web", &url)]);
     assert!(world.names().await.is_empty());
-    let said = "MCP server web: failed: HTTP 307 Temporary Redirect";
+    let said = "MCP server web: failed: it answered HTTP 307 Temporary Redirect";
     assert_eq!(world.report(), said);
     let seen = seen.lock().unwrap();
     let bearer = format!("Bearer {CANARY}");

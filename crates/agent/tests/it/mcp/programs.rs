@@ -104,6 +104,15 @@ async fn tools_that_changed_are_there_the_next_time() {
 }
 
 #[tokio::test]
+async fn a_server_without_the_handshake_is_used_too() {
+    let world = World::new(vec![server("small", "modern", &json!({}))]);
+    assert_eq!(world.call("mcp__small__echo", json!({"a": 1})).await, r#"{"a":1}"#);
+    // It does not say that its tools have changed, so it is asked each time.
+    assert_eq!(world.call("mcp__small__grow", json!({})).await, "grown");
+    assert!(world.names().await.contains(&"mcp__small__more".to_owned()));
+}
+
+#[tokio::test]
 async fn only_the_wanted_tools_are_used() {
     let wanted = json!({"tools": ["echo", "fly"]});
     let world = World::new(vec![server("small", "good", &wanted)]);
