@@ -41,13 +41,19 @@ use server::Server;
 pub use template::Template;
 use tool::McpTool;
 
+/// The value of a variable of the environment.
+pub type FindVariable = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// The output of a command, or why it failed.
+pub type RunCommand = dyn Fn(&str) -> Result<String, String> + Send + Sync;
+
 /// How values of variables and the outputs of commands are looked up: this crate reads no environment.
 #[derive(Clone)]
 pub struct Lookup {
-    /// The value of a variable of the environment.
-    pub variable: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
-    /// The output of a command, or why it failed. May block.
-    pub command: Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>,
+    /// Finds a variable.
+    pub variable: Arc<FindVariable>,
+    /// Runs a command. May block.
+    pub command: Arc<RunCommand>,
 }
 
 /// The options of the client.

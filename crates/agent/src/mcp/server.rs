@@ -15,6 +15,9 @@ use super::{Launch, Options, ServerConfig, ServerState, Status, results};
 /// How long asking again for the tools may take. A model call waits for it.
 const REFRESH: Duration = Duration::from_secs(5);
 
+/// How long the end of a session waits for a connection that is being made.
+const SHUT_DOWN: Duration = Duration::from_secs(1);
+
 /// A server.
 pub(super) struct Server {
     config: ServerConfig,
@@ -160,7 +163,10 @@ impl Server {
     /// Ends the connection for good.
     pub(super) async fn shut_down(&self) {
         self.view().is_over = true;
-        if let Some(connection) = self.connection.lock().await.take() {
+        // If the lock is taken, a call connects; it sees that the session is over when it has.
+        if let Ok(mut connection) = tokio::time::timeout(SHUT_DOWN, self.connection.lock()).await
+            && let Some(connection) = connection.take()
+        {
             connection.close().await;
         }
         let mut view = self.view();
@@ -183,6 +189,10 @@ impl Server {
         drop(connection.take());
         match open(&self.config, &self.options, &self.log).await {
             Ok(new) => {
+                if self.view().is_over {
+                    new.close().await;
+                    return Err("the session is over".to_owned());
+                }
                 let line = new.line();
                 *connection = Some(new);
                 self.stands(Status::Connected, None);

@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use punchlist_sched::call::{Checked, Ended, Kind};
 use punchlist_sched::policy::Subject;
 use punchlist_sched::{Access, Output, Preview, Tool, Work};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::announced::Announced;
 use super::server::Server;
@@ -67,10 +67,8 @@ impl Tool for McpTool {
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
         let (server, tool) = (Arc::clone(&self.server), self.announced.name.clone());
         Box::pin(async move {
-            let arguments: Map<String, Value> = match arguments {
-                Value::Object(arguments) => arguments,
-                _ => Map::new(),
-            };
+            // Others have been refused by the check.
+            let arguments = arguments.as_object().cloned().unwrap_or_default();
             match server.call(&tool, arguments, work.stopping()).await {
                 Ok(result) => {
                     let mut capture = work.capture();

@@ -88,15 +88,16 @@ impl<'a> Schema<'a> {
             above.pop();
         }
         for (name, value) in fields.iter().filter(|(name, _)| !REFERRING.contains(&name.as_str())) {
-            let value = match value {
-                Value::Object(schemas) if NAMED.contains(&name.as_str()) => {
-                    let schemas = schemas
-                        .iter()
-                        .map(|(name, it)| Some((name.clone(), self.inlined(it, above)?)));
-                    Value::Object(schemas.collect::<Option<_>>()?)
-                }
-                data if DATA.contains(&name.as_str()) => data.clone(),
-                value => self.inlined(value, above)?,
+            let value = if let Value::Object(schemas) = value
+                && NAMED.contains(&name.as_str())
+            {
+                let schemas =
+                    schemas.iter().map(|(name, it)| Some((name.clone(), self.inlined(it, above)?)));
+                Value::Object(schemas.collect::<Option<_>>()?)
+            } else if DATA.contains(&name.as_str()) {
+                value.clone()
+            } else {
+                self.inlined(value, above)?
             };
             out.insert(name.clone(), value);
         }

@@ -95,7 +95,7 @@ impl Line {
         let (failure, reason) = tokio::select! {
             answer = &mut sent.rx => {
                 let answer = answer.map_err(|_| CallFailure::Closed)?;
-                return self.result(answer.map_err(|why| self.failure(&why))?);
+                return result(answer.map_err(|why| self.failure(&why))?);
             }
             () = stopping => (CallFailure::Other("stopped".to_owned()), "stopped by the user"),
             () = tokio::time::sleep_until(deadline) => (late(), "timed out"),
@@ -104,29 +104,21 @@ impl Line {
         Err(failure)
     }
 
-    fn result(&self, answer: ServerResult) -> Result<CallToolResult, CallFailure> {
-        let other = |what: &str| Err(CallFailure::Other(what.to_owned()));
-        match answer {
-            ServerResult::CallToolResult(result) => Ok(result),
-            ServerResult::InputRequiredResult(_) => {
-                other("it asks for input of a person, which punchlist does not pass on")
-            }
-            #[expect(clippy::wildcard_enum_match_arm, reason = "answers to other requests")]
-            _ => other("its answer is not the result of a call"),
-        }
-    }
-
     fn failure(&self, why: &ServiceError) -> CallFailure {
-        match why {
-            ServiceError::TransportClosed => CallFailure::Closed,
-            ServiceError::McpError(error) => CallFailure::Other(self.words(&error.message)),
+        let words = match why {
+            ServiceError::TransportClosed => return CallFailure::Closed,
             // A program that cannot be written to has ended.
-            ServiceError::TransportSend(_) if self.is_program => CallFailure::Closed,
-            ServiceError::TransportSend(why) => {
-                CallFailure::Other(self.words(&why.error.to_string()))
-            }
-            why => CallFailure::Other(self.words(&why.to_string())),
-        }
+            ServiceError::TransportSend(_) if self.is_program => return CallFailure::Closed,
+            ServiceError::TransportSend(why) => self.words(&why.error.to_string()),
+            ServiceError::McpError(error) => self.words(&error.message),
+            ServiceError::UnexpectedResponse
+            | ServiceError::SubscriptionLagged { .. }
+            | ServiceError::Cancelled { .. }
+            | ServiceError::Timeout { .. }
+            | ServiceError::InputRequiredRoundsExceeded { .. }
+            | _ => self.words(&why.to_string()),
+        };
+        CallFailure::Other(words)
     }
 
     fn words(&self, text: &str) -> String {
@@ -137,4 +129,17 @@ impl Line {
     pub(in crate::mcp) fn hide(&self, text: &str) -> String {
         hide(&self.secrets, text)
     }
+}
+
+/// The result of a call, if the answer is one.
+fn result(answer: ServerResult) -> Result<CallToolResult, CallFailure> {
+    if let ServerResult::CallToolResult(result) = answer {
+        return Ok(result);
+    }
+    let what = if matches!(answer, ServerResult::InputRequiredResult(_)) {
+        "it asks for input of a person, which punchlist does not pass on"
+    } else {
+        "its answer is not the result of a call"
+    };
+    Err(CallFailure::Other(what.to_owned()))
 }

@@ -129,7 +129,7 @@ async fn servers_that_misbehave_are_one_line_each() {
         always(|| ([("content-type", "application/json")], "{\"a\"").into_response()).await;
     let endless_json = always(|| endless("application/json", &[b' '; 65_536])).await;
     let endless_event = always(|| endless("text/event-stream", &[b'x'; 65_536])).await;
-    let silent = serve(Router::new().fallback(|| std::future::pending::<Response>())).await;
+    let silent = serve(Router::new().fallback(std::future::pending::<Response>)).await;
     let world = World::with(
         vec![
             reached("gone", &gone),
