@@ -59,8 +59,6 @@ pub struct AgentSection {
     pub wait_for_quota: Option<bool>,
     /// Budgets, as in `--budget`.
     pub budget: Option<String>,
-    /// `auto`, `ask` or `off`.
-    pub sandbox: Option<String>,
     /// Most tokens of one answer.
     pub max_tokens: Option<u32>,
     /// Randomness.

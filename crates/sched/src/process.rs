@@ -30,8 +30,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use link::Link;
-pub use running::Running;
 pub(crate) use running::Watched;
+pub use running::{Pipes, Running};
 use sandbox::SandboxOptions;
 
 /// The options for starting and ending processes.

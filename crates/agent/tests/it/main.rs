@@ -6,5 +6,6 @@
     reason = "a test that cannot go on should stop there"
 )]
 
+mod mcp;
 mod provider;
 mod tools;

@@ -29,24 +29,12 @@ pub fn check_project(project: &str) -> Result<(), Fail> {
 /// Records that a person consented.
 pub fn give(data: &Path, project: &str) -> Result<(), Fail> {
     check_project(project)?;
-    let file = record(data);
-    private::append(&file, format!("{project}\n").as_bytes()).map_err(|why| unwritable(&file, &why))
+    add_line(&record(data), project)
 }
 
 /// Withdraws consent. Returns whether it had been given.
 pub fn take_back(data: &Path, project: &str) -> Result<bool, Fail> {
-    let file = record(data);
-    if !is_recorded(&file, project) {
-        return Ok(false);
-    }
-    let rewrite = || -> io::Result<()> {
-        let text = fs::read_to_string(&file)?;
-        let others = text.lines().filter(|line| *line != project);
-        let kept: String = others.map(|line| format!("{line}\n")).collect();
-        replace::private(&file, kept.as_bytes())
-    };
-    rewrite().map_err(|why| unwritable(&file, &why))?;
-    Ok(true)
+    remove_lines(&record(data), |line| line == project)
 }
 
 /// Explains what a yes means, for the person who is asked. `about` is the check to run, if any.
@@ -74,8 +62,26 @@ fn record(data: &Path) -> PathBuf {
     data.join("checks")
 }
 
-fn is_recorded(file: &Path, project: &str) -> bool {
-    fs::read_to_string(file).is_ok_and(|text| text.lines().any(|line| line == project))
+/// Whether a record has a line.
+pub(super) fn is_recorded(file: &Path, line: &str) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.lines().any(|it| it == line))
+}
+
+/// Adds a line to a record.
+pub(super) fn add_line(file: &Path, line: &str) -> Result<(), Fail> {
+    private::append(file, format!("{line}\n").as_bytes()).map_err(|why| unwritable(file, &why))
+}
+
+/// Removes lines from a record. Returns whether there were any.
+pub(super) fn remove_lines(file: &Path, is_gone: impl Fn(&str) -> bool) -> Result<bool, Fail> {
+    let Ok(text) = fs::read_to_string(file) else { return Ok(false) };
+    let kept: String =
+        text.lines().filter(|line| !is_gone(line)).map(|line| format!("{line}\n")).collect();
+    if kept.len() == text.len() {
+        return Ok(false);
+    }
+    replace::private(file, kept.as_bytes()).map_err(|why| unwritable(file, &why))?;
+    Ok(true)
 }
 
 fn unwritable(file: &Path, why: &io::Error) -> Fail {

@@ -164,3 +164,29 @@ fn keys_of_later_features_are_ignored() {
     assert_eq!(settings.gate, Some(Gate::Once));
     assert_eq!(settings.reminders.off, [Kind::Nag].into());
 }
+
+#[test]
+fn servers_are_read_from_the_users_file_only() {
+    let text =
+        "[mcp.db]\ncommand = ['db', '--stdio']\ntimeout = 5\n[mcp.web]\nurl = 'https://a/'\n";
+    let mut settings = Settings::default();
+    settings.add_file(Path::new("config.toml"), text, Whose::User).unwrap();
+    let servers = serde_json::json!({
+        "db": {"command": ["db", "--stdio"], "timeout": 5},
+        "web": {"url": "https://a/"},
+    });
+    assert_eq!(serde_json::to_value(&settings.mcp).unwrap(), servers);
+    let mut settings = Settings::default();
+    settings.add_file(Path::new("punchlist.toml"), text, Whose::Project).unwrap();
+    assert!(settings.mcp.is_empty());
+    assert_eq!(
+        settings.notes,
+        ["ignored [mcp] of punchlist.toml: servers of a project are in its .mcp.json"]
+    );
+    let given = settings.add_given(&["mcp.x.command=['sh']".to_owned()]).unwrap_err();
+    assert_eq!(given.message, "-c mcp.x.command: MCP servers are only read from files");
+    for text in ["mcp = 3", "[[mcp]]"] {
+        let bad = settings.add_file(Path::new("c"), text, Whose::User).unwrap_err();
+        assert!(bad.message.starts_with("c: mcp: "), "{}", bad.message);
+    }
+}

@@ -71,7 +71,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("libc", &["sched"]),
     ("seccompiler", &["sched"]),
     ("ratatui", &["tui"]),
-    ("rmcp", &["serve"]),
+    // `agent` is a client of MCP servers, `serve` is one.
+    ("rmcp", &["agent", "serve"]),
+    ("sse-stream", &["agent"]),
     ("rustix", &["bridge", "engine", "punchlist", "sched", "store", "tui"]),
     ("tokio", &["agent", "engine", "punchlist", "sched", "serve", "store", "testkit", "tui"]),
     ("tokio-stream", &["punchlist", "store"]),

@@ -68,6 +68,17 @@ impl Watched {
     }
 }
 
+/// The pipes of a process that its caller talks to. The caller must read both outputs, or the process
+/// stands still when they are full.
+pub struct Pipes {
+    /// The input. It ends when this is dropped.
+    pub stdin: pipe::Sender,
+    /// The output.
+    pub stdout: pipe::Receiver,
+    /// The error output.
+    pub stderr: pipe::Receiver,
+}
+
 /// A running process. It is ended when this is dropped.
 pub struct Running {
     watched: Watched,
@@ -96,6 +107,16 @@ impl Running {
     /// The pid, or 0 if the process was over before its start was seen.
     pub fn pid(&self) -> u32 {
         self.pid
+    }
+
+    /// Takes the pipes, for a process that is talked to. Afterwards [`Running::finish`] only waits.
+    /// `None` unless the command had an input, separate outputs, and still has all three pipes.
+    pub fn take_pipes(&mut self) -> Option<Pipes> {
+        if self.stdin.is_none() || self.out.is_none() || self.err.is_none() {
+            return None;
+        }
+        let ((stdin, _), stdout, stderr) = (self.stdin.take()?, self.out.take()?, self.err.take()?);
+        Some(Pipes { stdin, stdout, stderr })
     }
 
     pub(crate) fn watched(&self) -> &Watched {
