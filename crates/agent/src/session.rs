@@ -45,6 +45,7 @@ use driver::Driver;
 use recorder::{Machine, Recorder, entries, not_json};
 use tool_calls::{Calls, CutOff};
 
+use crate::mcp;
 use crate::turn::{self, Ending, Offered, Turn};
 
 /// How many entries of earlier turns are read, for each message that is shown.
@@ -163,6 +164,7 @@ impl Session {
         let mut driver = self.driver(row, machine, text.to_owned()).await?;
         driver.recorder.machine.run = Some(driver.calls.id());
         front.event(began(&driver, false));
+        self.tell_servers(front);
         let effects = driver.step(turn::Input::Begin, happened).await?;
         finish(driver, effects, front).await
     }
@@ -184,6 +186,7 @@ impl Session {
 
     /// Ends the work of this process on the session. Another may continue it.
     pub async fn close(self) -> Result<(), Fail> {
+        self.world.servers.shut_down().await;
         self.seen(true).await?;
         Ok(self.world.store().let_go(self.id(), self.runner.name.clone()).await?)
     }
@@ -284,6 +287,15 @@ impl Session {
             shown: None,
             offered: Offered::Everything,
         })
+    }
+
+    /// Tells the user which MCP servers are not there.
+    fn tell_servers(&self, front: &mut dyn FrontEnd) {
+        for server in self.world.servers.report() {
+            if server.status != mcp::Status::Connected || server.why.is_some() {
+                front.event(Event::Info(server.to_string()));
+            }
+        }
     }
 
     /// What the model is told once of the list that the last turn left open.

@@ -54,6 +54,10 @@ impl Calls {
         for tool in own.into_iter().chain(given) {
             registry.add(tool).map_err(|why| Fail::usage(why.to_string()))?;
         }
+        // A server's tool that cannot be offered, for example because of its schema, is left out.
+        for tool in world.servers.tools().await {
+            registry.add(tool).ok();
+        }
         let tools = registry.offered(&world.policy).cloned().collect();
         let ledger = world.engine.call_ledger(title, plan.id().await?).await?;
         let around = Arc::clone(&world.around);

@@ -11,6 +11,7 @@ use punchlist_sched::{Processes, Tool};
 
 use super::plan::TurnPlan;
 use crate::context::ContextOptions;
+use crate::mcp::Servers;
 use crate::provider::{ModelOptions, Price, Provider};
 
 /// Makes the tools that work on the plan of one turn, such as `delegate`.
@@ -57,8 +58,10 @@ pub struct World {
     pub price: Option<Price>,
     /// How the model is to answer.
     pub model_options: ModelOptions,
-    /// All tools but the plan's.
+    /// All tools but the plan's and those of MCP servers.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// The MCP servers whose tools the model gets too.
+    pub servers: Arc<Servers>,
     /// Tools that are made for each turn.
     pub turn_tools: TurnTools,
     /// What may run.

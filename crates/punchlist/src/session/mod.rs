@@ -1,6 +1,7 @@
 //! Collects what a session of our own agent needs from this process: the model with its key, the tools,
 //! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
 
+mod servers;
 mod world;
 
 use std::env;

@@ -13,8 +13,10 @@ use punchlist_agent::tools;
 use punchlist_engine::Engine;
 use punchlist_engine::engine::Options;
 use punchlist_model::Actor;
+use punchlist_sched::process::sandbox;
 use punchlist_sched::{Processes, process};
 
+use super::servers;
 use crate::app::App;
 use crate::clock::{self, Clock};
 use crate::fail::Fail;
@@ -45,11 +47,14 @@ pub(crate) fn world(
     let mut processes = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
     processes.grace = GRACE;
+    let processes = Processes::new(processes);
     let is_there = !app.globals.json
         && app.screen().is_terminal
         && print::can_ask()
         && person::at_terminal("a session asks", "do").is_ok();
+    let sandbox = settings.sandbox.in_force(sandbox::support());
     let tools = tools::all(tools::Options {
+        sandbox,
         root: project.root.clone(),
         environment: environment(),
         guarded: [places::config()?.parent().map(Path::to_owned), Some(places::data()?)]
@@ -70,9 +75,10 @@ pub(crate) fn world(
         price: config.prices.get(&model.to_string()).copied(),
         model_options: config.agent.model_options(),
         tools,
+        servers: Arc::new(servers::connect(app, processes.clone(), is_there)?),
         turn_tools: Arc::new(|_| Vec::new()),
         policy: app.policy()?,
-        processes: Processes::new(processes),
+        processes,
         outputs: places::outputs()?,
         rules_file: places::config()?,
         limits: settings.limits,
@@ -82,7 +88,7 @@ pub(crate) fn world(
 }
 
 /// The variables of tools. Keys of models are not among them.
-fn environment() -> Vec<(OsString, OsString)> {
+pub(super) fn environment() -> Vec<(OsString, OsString)> {
     env::vars_os().filter(|(name, _)| !is_key(&name.to_string_lossy())).collect()
 }
 
