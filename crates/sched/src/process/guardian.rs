@@ -2,7 +2,8 @@
 //!
 //! It is a process with one thread in its own session, so that signals from the driver's terminal
 //! reach neither the guardian nor its processes. It reads no clock but the monotonic one, no file
-//! but those in `/proc`, and prints nothing.
+//! but those in `/proc`, and prints nothing. It creates and removes the temporary directories of
+//! sandboxed commands.
 
 #[cfg(not(target_os = "linux"))]
 mod group;
