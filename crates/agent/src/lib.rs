@@ -1,5 +1,5 @@
 //! An agent of our own: [`tools`], the built-in tools; [`turn`], how a request is worked on; [`provider`],
-//! the models.
+//! the models; [`workers`], who does an item that the agent delegates.
 //!
 //! This is the only crate that opens connections to other machines, and only `provider` does so.
 //! Nothing here decides whether a call may run: that is policy's, in `sched`.
@@ -10,3 +10,4 @@ pub mod provider;
 pub mod session;
 pub mod tools;
 pub mod turn;
+pub mod workers;

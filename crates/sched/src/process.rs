@@ -29,8 +29,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use link::Link;
-pub use running::Running;
 pub(crate) use running::Watched;
+pub use running::{Running, Stopper};
 
 /// The options for starting and ending processes.
 #[derive(Clone, Debug)]

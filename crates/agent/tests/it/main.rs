@@ -8,3 +8,4 @@
 
 mod provider;
 mod tools;
+mod workers;
