@@ -304,6 +304,8 @@ impl StreamState {
     }
 
     fn list(&mut self, items: &[Item<'_>]) {
+        // The list came from a tool call, so a text before it is not the answer.
+        self.is_open = false;
         let counts = |it: &&Item<'_>| it.status != Todo::Cancelled;
         let all = items.iter().filter(counts).count();
         let done = items.iter().filter(|it| it.status == Todo::Completed).count();

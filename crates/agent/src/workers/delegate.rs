@@ -20,7 +20,7 @@ use punchlist_sched::call::{Checked, Ended, Kind};
 use punchlist_sched::output::{Line, Stream};
 use punchlist_sched::policy::Subject;
 use punchlist_sched::{Access, Output, Preview, Tool, Work};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
@@ -67,9 +67,9 @@ struct Inner {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
-    /// The item that the worker does: its id or number. Leave it out for a task that is not on the
-    /// list.
+    /// The item that the worker does: its id or number. Leave it out for a task without an item.
     #[serde(default)]
+    #[schemars(schema_with = "id_or_number")]
     todo_id: Option<TodoId>,
     /// The worker's name.
     agent_type: String,
@@ -82,11 +82,15 @@ struct Arguments {
 }
 
 /// An item's id or number.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
 #[serde(untagged)]
 enum TodoId {
     Number(u32),
     Text(String),
+}
+
+fn id_or_number(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": ["string", "integer", "null"]})
 }
 
 /// What a delegation came to, in the data of the call's output.
@@ -271,10 +275,10 @@ impl Inner {
         claim: Option<&Claim>,
         work: &Work,
     ) -> Outcome {
-        let (lists, mut changed) = watch::channel(Vec::new());
+        let (lists, mut changed) = watch::channel(None);
         let listener = |event| match event {
             WorkerEvent::Doing(text) => work.say(Line { stream: Stream::Out, text }),
-            WorkerEvent::List(list) => drop(lists.send_replace(list)),
+            WorkerEvent::List(list) => drop(lists.send_replace(Some(list))),
             // The outcome has it too.
             WorkerEvent::Session(_) => {}
         };
@@ -335,10 +339,10 @@ fn task(arguments: Arguments, claim: Option<&Claim>, directory: &std::path::Path
 async fn keep_list(
     claim: Option<&Claim>,
     worker: &WorkerConfig,
-    changed: &mut watch::Receiver<Vec<ListEntry>>,
+    changed: &mut watch::Receiver<Option<Vec<ListEntry>>>,
 ) {
     let list = changed.borrow_and_update().clone();
-    if let Some(claim) = claim.filter(|_| !list.is_empty()) {
+    if let (Some(claim), Some(list)) = (claim, list) {
         // The result of the task does not depend on the worker's own list.
         claim.keep_list(&worker.name, &list).await.ok();
     }

@@ -24,7 +24,8 @@ async fn each_program_is_read_as_it_prints_and_its_list_is_kept() {
         assert_eq!(outcome.end, WorkerEnd::Well, "{agent}: {outcome:?}");
         assert!(!outcome.text.is_empty() && outcome.session.is_some(), "{agent}: {outcome:?}");
         assert!(outcome.usage.input > 0 && outcome.usage.output > 0, "{agent}: {outcome:?}");
-        assert!(!outcome.list.is_empty(), "{agent}: {outcome:?}");
+        // This session of Gemini CLI cleared its list at the end.
+        assert_eq!(outcome.list.is_empty(), agent == "gemini", "{agent}: {outcome:?}");
         assert!(heard.iter().any(|it| it.contains("completed ")), "{agent}: {heard:?}");
         assert_eq!(heard.iter().filter(|it| *it == "session").count(), 1, "{agent}: {heard:?}");
     }
