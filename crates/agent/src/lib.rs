@@ -1,6 +1,6 @@
 //! An agent of our own: [`tools`], the built-in tools; [`turn`], how a request is worked on;
 //! [`context`], what the model reads; [`provider`], the models; [`mcp`], the tools of MCP servers;
-//! [`session`], all of it together.
+//! [`workers`], who does an item that the agent delegates; [`session`], all of it together.
 //!
 //! This is the only crate that opens connections to other machines, and only `provider` and `mcp` do so.
 //! Nothing here decides whether a call may run: that is policy's, in `sched`.
@@ -14,3 +14,4 @@ pub mod provider;
 pub mod session;
 pub mod tools;
 pub mod turn;
+pub mod workers;

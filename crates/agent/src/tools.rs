@@ -68,7 +68,7 @@ pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
 }
 
 /// The schema of a tool's arguments, without references, which not every provider follows.
-fn schema<T: JsonSchema>() -> Value {
+pub(crate) fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(map) = schema.as_object_mut() {
@@ -79,13 +79,13 @@ fn schema<T: JsonSchema>() -> Value {
     schema
 }
 
-fn arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+pub(crate) fn arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     T::deserialize(arguments).map_err(|why| format!("the arguments do not fit: {why}"))
 }
 
 /// What the policy decides about. A place outside the root counts as another tool, so that a rule
 /// for `read` does not apply to `read:outside`.
-fn subject(tool: &str, place: &Place, harmless: bool) -> Subject {
+pub(crate) fn subject(tool: &str, place: &Place, harmless: bool) -> Subject {
     Subject {
         tool: if place.inside { tool.to_owned() } else { format!("{tool}:outside") },
         harmless: harmless && place.inside,

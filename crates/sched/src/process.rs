@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use link::Link;
 pub(crate) use running::Watched;
-pub use running::{Pipes, Running};
+pub use running::{Pipes, Running, Stopper};
 use sandbox::SandboxOptions;
 
 /// The options for starting and ending processes.

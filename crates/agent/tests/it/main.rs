@@ -9,3 +9,4 @@
 mod mcp;
 mod provider;
 mod tools;
+mod workers;

@@ -18,6 +18,7 @@ const TOOLS: &[(&str, &[&str])] = &[
     ("list", &["path"]),
     ("search", &["path"]),
     ("agent", &["agent"]),
+    ("delegate", &["agentType"]),
     ("read:outside", &["path"]),
     ("write:outside", &["path"]),
     ("edit:outside", &["path"]),
