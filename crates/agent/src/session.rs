@@ -14,6 +14,7 @@ pub mod export;
 mod json_events;
 pub mod listing;
 mod model_call;
+mod model_worker;
 mod plan;
 mod plan_tools;
 mod recorder;
@@ -36,9 +37,10 @@ use punchlist_model::{ConversationId, SessionKey};
 pub use entry::{Answer, CallEnd, Entry, Recorded};
 pub use event::{Ended, Event, FrontEnd, Input};
 pub use json_events::{JsonEvents, is_for_user};
+pub use model_worker::ModelLoop;
 pub use plan::TurnPlan;
 pub use settings::{Allowance, Budget, SessionSettings, money};
-pub use world::{Facts, TurnTools, World};
+pub use world::{Connect, Facts, TurnTools, World};
 
 use attend::{Attendant, lease_end};
 use driver::Driver;
@@ -244,6 +246,7 @@ impl Session {
         let dialect = self.settings.dialect().map_err(Fail::usage)?;
         let plan = TurnPlan::new(plan::Inner {
             store: Arc::clone(store),
+            engine: self.world.engine.clone(),
             around: Arc::clone(&self.world.around),
             conversation: self.id(),
             key: AttachmentKey { turn: row.id.clone(), ..self.attachment() },
@@ -258,7 +261,8 @@ impl Session {
             process: self.world.process.clone(),
         });
         let attendant = Attendant::new(&self.world, self.id(), self.runner.clone()).await?;
-        let calls = Calls::start(&self.world, &plan, &self.conversation.title).await?;
+        let sender = attendant.sender();
+        let calls = Calls::start(&self.world, &plan, &self.conversation.title, &sender).await?;
         let most = self.world.context.history.saturating_mul(ENTRIES_PER_MESSAGE);
         let last = u32::try_from(most).unwrap_or(u32::MAX).max(1);
         let filter = EntryFilter { last, ..EntryFilter::default() };

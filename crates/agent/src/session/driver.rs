@@ -17,8 +17,10 @@ use super::recorder::Recorder;
 use super::settings::SessionSettings;
 use super::tool_calls::{Calls, CutOff, MAY_HAVE_HAPPENED};
 use super::world::World;
-use crate::provider::{CallResult, ModelCall};
+use crate::provider::{CallResult, ModelCall, ModelCallId};
 use crate::turn::{Abort, Effect, Ending, Info, Input, Offered, PlanChange};
+use crate::workers::WorkerEnd;
+use crate::workers::delegate::Delegated;
 
 /// Works on one turn.
 pub(super) struct Driver<'a> {
@@ -208,7 +210,7 @@ impl Driver<'_> {
             let CallResult { is_error, text, .. } = end.result.clone();
             front.event(Event::CallEnded { call: call.clone(), is_error, text });
         }
-        let mut is_aborted = false;
+        let (mut is_aborted, mut delegations) = (false, Vec::new());
         if !to_run.is_empty() {
             let scheduled = self.calls.schedule(&to_run, &self.attendant.sender()).await?;
             let outcomes = {
@@ -224,19 +226,55 @@ impl Driver<'_> {
             };
             for (call, outcome) in scheduled.finish(outcomes).await {
                 let (result, whole) = self.calls.result(&call, &outcome);
+                if let Some(delegated) = outcome.output().and_then(Delegated::of) {
+                    let used = delegated_use(&delegated);
+                    delegations.push((call.id.clone(), delegated, used));
+                }
                 ends.push((call, CallEnd { result, whole }));
             }
             self.attendant.show(front);
         }
         let order = |call: &ModelCall| calls.iter().position(|it| it.id == call.id);
         ends.sort_by_key(|(call, _)| order(call));
+        if !is_aborted {
+            is_aborted = self.wait_for_workers(&delegations, front).await?;
+        }
+        let used = |id: &ModelCallId| {
+            let delegation = delegations.iter().find(|(call, ..)| call == id);
+            delegation.map(|(.., used)| *used).unwrap_or_default()
+        };
         let happened =
-            ends.into_iter().map(|(_, end)| (Entry::Result(end), Used::default())).collect();
+            ends.into_iter().map(|(call, end)| (Entry::Result(end), used(&call.id))).collect();
         let input = if is_aborted { Input::Abort(Abort::User) } else { Input::CallsEnded };
         let effects = self.step(input, happened).await?;
         let plan = self.plan.whole().await?;
         self.show_plan(plan.as_ref(), front);
         Ok(effects)
+    }
+
+    /// Waits until the usage limits of workers are over, if the user wants that. Their items wait
+    /// meanwhile. Returns whether the turn is to end.
+    async fn wait_for_workers(
+        &mut self,
+        delegations: &[(ModelCallId, Delegated, Used)],
+        front: &mut dyn FrontEnd,
+    ) -> Result<bool, Fail> {
+        for (_, delegated, _) in delegations {
+            let WorkerEnd::UsageLimit { until: Some(until) } = delegated.outcome.end else {
+                continue;
+            };
+            if !self.settings.wait_for_quota {
+                continue;
+            }
+            let on = format!("the usage limit of {}", delegated.worker);
+            if matches!(self.wait(until, on, front).await?, Until::Abort) {
+                return Ok(true);
+            }
+            if let Some(item) = delegated.item {
+                self.plan.end_wait(item).await?;
+            }
+        }
+        Ok(false)
     }
 
     /// The end of a call that ran before the program ended the last time.
@@ -290,6 +328,17 @@ impl Driver<'_> {
         let ended = Ended { ending, answer, plan, used: self.recorder.row.used };
         front.event(Event::Ended(Box::new(ended.clone())));
         Ok(ended)
+    }
+}
+
+/// What a worker says that it used.
+fn delegated_use(delegated: &Delegated) -> Used {
+    let cost = delegated.outcome.cost_usd.unwrap_or(0.0) * 1_000_000.0;
+    Used {
+        calls: 0,
+        input: delegated.outcome.usage.input,
+        output: delegated.outcome.usage.output,
+        cost_micros: if cost.is_finite() && cost > 0.0 { cost as u64 } else { 0 },
     }
 }
 

@@ -6,8 +6,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_core::future::BoxFuture;
+
 use punchlist_engine::tool_service::{self, Caller};
-use punchlist_engine::{Around, Which, around};
+use punchlist_engine::{Around, Engine, PlanHandle, Which, around};
 use punchlist_formats::dialect::Dialect;
 use punchlist_formats::prompt::{self, Also, Tools};
 use punchlist_formats::view::xml;
@@ -20,6 +22,7 @@ use punchlist_model::{
 use serde_json::Value;
 
 use crate::turn::{PlanChange, PlanStatus};
+use crate::workers::delegate;
 
 /// The plan of a turn. Cheap to clone.
 #[derive(Clone)]
@@ -31,6 +34,8 @@ pub struct TurnPlan {
 pub struct Inner {
     /// The store.
     pub store: Arc<dyn Store>,
+    /// The engine of that store.
+    pub engine: Engine,
     /// Clock and ids.
     pub around: Arc<dyn Around>,
     /// The conversation.
@@ -57,6 +62,17 @@ pub struct Called {
     pub text: String,
     /// Whether the call was refused.
     pub is_error: bool,
+}
+
+impl delegate::TurnPlan for TurnPlan {
+    fn plan(&self) -> BoxFuture<'_, Result<Option<PlanHandle>, Error>> {
+        Box::pin(async move {
+            match self.id().await? {
+                Some(id) => self.inner.engine.plan(Which::Id(id)).await,
+                None => Ok(None),
+            }
+        })
+    }
 }
 
 impl TurnPlan {
@@ -147,6 +163,16 @@ impl TurnPlan {
         match self.inner.store.change(plan.id, change).await {
             Ok(_) => Ok(Ok(())),
             Err(Error::Refused(refusal)) => Ok(Err(refusal.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends the wait of an item. Nothing happens if it does not wait.
+    pub async fn end_wait(&self, item: Number) -> Result<(), Error> {
+        let Some(id) = self.id().await? else { return Ok(()) };
+        let change = Change::new(vec![Op::Resume(item.into())], self.ctx(None)?);
+        match self.inner.store.change(id, change).await {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -2,6 +2,7 @@
 //! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
 
 mod servers;
+mod workers;
 mod world;
 
 use std::env;
