@@ -2,6 +2,7 @@
 //! answer.
 
 use futures_core::future::BoxFuture;
+use punchlist_formats::text::mask;
 use punchlist_sched::output::{Line, Stream};
 use punchlist_sched::{Command, Work};
 
@@ -73,7 +74,7 @@ impl Worker for ShellWorker {
                 Ok(exit) => WorkerEnd::Failed(exit.to_string()),
                 Err(why) => WorkerEnd::Failed(why.to_string()),
             };
-            Outcome::new(output.text.trim(), end)
+            Outcome::new(mask(output.text.trim()), end)
         })
     }
 }
