@@ -49,6 +49,7 @@ use tool_calls::{Calls, CutOff};
 
 use crate::mcp;
 use crate::turn::{self, Ending, Offered, Turn};
+use crate::workers::delegate;
 
 /// How many entries of earlier turns are read, for each message that is shown.
 const ENTRIES_PER_MESSAGE: usize = 8;
@@ -232,6 +233,10 @@ impl Session {
         driver.recorder.machine.run = Some(driver.calls.id());
         // What the model was offered when it gave the last answer follows from what it was asked.
         driver.offered = Offered::Everything;
+        if let Some(plan) = delegate::TurnPlan::plan(&driver.plan).await? {
+            // Whoever worked on a delegated item ended with the program.
+            plan.release_delegated(&self.agent()).await?;
+        }
         driver.shown = driver.plan.whole().await?;
         Ok(driver)
     }

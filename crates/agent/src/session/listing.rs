@@ -126,22 +126,35 @@ fn entry(entry: &Entry) -> Vec<Line> {
                     Arguments::Object(value) => value.to_string(),
                     Arguments::Invalid(text) => text.clone(),
                 };
-                let line = format!("  {}  {}", call.tool, mask(&arguments));
-                lines.push(Line::of(&cut(&one_line(&line)), Style::Dim));
+                let line = format!("{}  {}", call.tool, mask(&arguments));
+                lines.push(indented(2, &cut(&one_line(&line))));
             }
             lines
         }
         Entry::Result(end) => {
             let failed = if end.result.is_error { "failed: " } else { "" };
-            let first = end.result.text.lines().find(|it| !it.trim().is_empty());
-            let line = format!("    {failed}{}", mask(first.unwrap_or_default()));
-            vec![Line::of(&cut(&one_line(&line)), Style::Dim)]
+            let line = format!("{failed}{}", mask(first_words(&end.result.text)));
+            vec![indented(4, &cut(&one_line(&line)))]
         }
         Entry::Told { text: said } => text("  (to the model) ", &first_line(said), Style::Dim),
         Entry::Info { text: said } => text("  ", said, Style::Dim),
         Entry::Summary { .. } => text("  ", "older parts were summarised", Style::Dim),
         Entry::Ended { ending } => text("  ", &ending.words(), Style::Dim),
     }
+}
+
+fn indented(by: usize, text: &str) -> Line {
+    let mut line = Line::new();
+    line.fill(by).push(text, Style::Dim);
+    line
+}
+
+/// The first line of a result that says something: neither a label nor the fence around foreign text.
+fn first_words(text: &str) -> &str {
+    let is_frame = |it: &&str| it.is_empty() || it.starts_with("```") || it.starts_with("~~~");
+    let mut lines = text.lines().map(str::trim).filter(|it| !is_frame(it));
+    let first = lines.next().unwrap_or_default();
+    if first.ends_with(':') { lines.next().unwrap_or(first) } else { first }
 }
 
 fn one_line_owned(text: &str) -> String {

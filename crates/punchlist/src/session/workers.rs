@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use punchlist_agent::session::{ModelLoop, TurnTools, World};
-use punchlist_agent::workers::acp::RefuseAll;
+use punchlist_agent::workers::acp::ByPolicy;
 use punchlist_agent::workers::delegate::Delegate;
 use punchlist_agent::workers::{WorkerConfig, WorkerOptions, Workers};
 use punchlist_sched::Tool;
@@ -35,7 +35,7 @@ pub(super) fn tools(configs: Vec<WorkerConfig>, world: &World) -> TurnTools {
             environment: environment(),
             worktrees: None,
             models: Arc::new(models),
-            approver: Arc::new(RefuseAll),
+            approver: Arc::new(ByPolicy(for_workers.policy.clone())),
             clock: Arc::new(clock::now),
             time_zone: clock::time_zone(),
         };
