@@ -184,7 +184,7 @@ fn servers_are_read_from_the_users_file_only() {
         ["ignored [mcp] of punchlist.toml: servers of a project are in its .mcp.json"]
     );
     let given = settings.add_given(&["mcp.x.command=['sh']".to_owned()]).unwrap_err();
-    assert_eq!(given.message, "-c mcp.x.command: MCP servers are only read from files");
+    assert_eq!(given.message, "-c mcp.x.command: [mcp] is only read from files");
     for text in ["mcp = 3", "[[mcp]]"] {
         let bad = settings.add_file(Path::new("c"), text, Whose::User).unwrap_err();
         assert!(bad.message.starts_with("c: mcp: "), "{}", bad.message);
