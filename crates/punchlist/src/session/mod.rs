@@ -1,6 +1,7 @@
 //! Collects what a session of our own agent needs from this process: the model with its key, the tools,
 //! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
 
+pub(crate) mod instructions;
 mod world;
 
 use std::env;
@@ -22,6 +23,7 @@ use crate::fail::{Code, Fail};
 use crate::places;
 use crate::print::{self, Reply};
 
+pub(crate) use instructions::instructions;
 pub(crate) use world::world;
 
 /// How a session is shown.
