@@ -22,6 +22,9 @@ use crate::session::{self, Output};
 ///
 /// Each task has a plan of its own; `--plan NAME` works on an existing one.
 ///
+/// If the project has instructions for agents (`AGENTS.md`), you are asked once whether models may
+/// follow them.
+///
 /// The model comes from `--model`, PUNCHLIST_MODEL or `model` in `[agent]` of your configuration.
 #[derive(clap::Args)]
 pub(crate) struct Do {
@@ -56,6 +59,9 @@ pub(crate) struct Do {
     /// Keep questions open until they are answered by `punchlist answer` elsewhere
     #[arg(long)]
     wait: bool,
+    /// Leave out the project's instructions for agents (`AGENTS.md`)
+    #[arg(long)]
+    no_instructions: bool,
     /// Print only the answer
     #[arg(long, short)]
     quiet: bool,
@@ -109,9 +115,12 @@ are open, 130 interrupted.";
             (false, true) => Output::Quiet,
             (false, false) => Output::Lines,
         };
+        let instructions =
+            if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;
-        let world = session::world(app, &config, &model, provider, self.wait)?;
-        session::head(app, &settings, output, &[]);
+        let mut world = session::world(app, &config, &model, provider, self.wait)?;
+        world.facts.instructions = instructions;
+        session::head(app, &model, output)?;
         runtime.block_on(async {
             let mut session = Session::create(world, settings, &task).await?;
             let mut front = session::terminal(app, &session, output, &task)?;
