@@ -50,6 +50,9 @@ pub(crate) struct Do {
     /// Go on with the plan that `--plan-only` made last in this project
     #[arg(long = "continue", conflicts_with = "plan_only")]
     go_on: bool,
+    /// What must be true in the end: the goal of the plan
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
     /// A JSON Schema that the answer must fit
     #[arg(long, value_name = "FILE")]
     output_schema: Option<PathBuf>,
@@ -105,6 +108,7 @@ are open, 130 interrupted.";
             turn,
             dialect: self.dialect.clone().or_else(|| config.agent.dialect.clone()),
             plan: self.plan(app)?,
+            goal: self.goal.clone(),
             schema,
             budget: self.budget.unwrap_or(configured),
             wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),
