@@ -1,7 +1,7 @@
 //! The parts of the user's settings that the agent reads: `[agent]`, `[providers.NAME]` and
 //! `[prices."provider/model"]`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -123,6 +123,12 @@ impl AgentConfig {
         Ok(all)
     }
 
+    /// The variables that hold keys of the configured providers.
+    pub fn key_variables(&self) -> BTreeSet<String> {
+        let keys = self.providers.values().filter_map(|it| it.key.as_deref());
+        keys.filter_map(|it| it.strip_prefix('$')).map(str::to_owned).collect()
+    }
+
     /// The names of the providers that the settings describe.
     pub fn configured(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
@@ -233,6 +239,7 @@ mod tests {
         assert_eq!(all[0].kind, Kind::OpenAiChat);
         let names: Vec<&str> = all.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["local", "anthropic", "openai", "gemini", "ollama"]);
+        assert!(config.key_variables().contains("LOCAL_KEY"));
         assert_eq!(config.client_options("local").answer_timeout, Duration::from_secs(900));
         assert!(config.prices.contains_key("anthropic/some-model"));
     }

@@ -4,6 +4,7 @@
 use std::env;
 use std::sync::Arc;
 
+use punchlist_agent::config::AgentConfig;
 use punchlist_agent::mcp::{self, Lookup, Options, ProjectServers, ServerConfig, Servers};
 use punchlist_bridge::key_command;
 use punchlist_engine::policy::server_consent as consent;
@@ -16,7 +17,12 @@ use crate::{places, print};
 
 /// Takes the servers. Nothing is started yet. A person at the terminal is asked about servers of the
 /// project that nobody has allowed.
-pub(super) fn connect(app: &App, processes: Processes, is_there: bool) -> Result<Servers, Fail> {
+pub(super) fn connect(
+    app: &App,
+    config: &AgentConfig,
+    processes: Processes,
+    is_there: bool,
+) -> Result<Servers, Fail> {
     let project = app.project()?;
     let data = places::data()?;
     let mut configs: Vec<ServerConfig> = app
@@ -42,7 +48,7 @@ pub(super) fn connect(app: &App, processes: Processes, is_there: bool) -> Result
         command: Arc::new(key_command::output),
     };
     let options = Options {
-        environment: environment(),
+        environment: environment(config),
         ..Options::new(project.root.clone(), processes, lookup)
     };
     Ok(mcp::connect(configs, options))

@@ -1,5 +1,6 @@
 //! The workers of a session, from the user's configuration.
 
+use std::env;
 use std::sync::Arc;
 
 use punchlist_agent::session::{ModelLoop, TurnTools, World};
@@ -8,7 +9,6 @@ use punchlist_agent::workers::delegate::Delegate;
 use punchlist_agent::workers::{WorkerConfig, WorkerOptions, Workers};
 use punchlist_sched::Tool;
 
-use super::world::environment;
 use crate::app::App;
 use crate::clock;
 use crate::fail::Fail;
@@ -32,7 +32,8 @@ pub(super) fn tools(configs: Vec<WorkerConfig>, world: &World) -> TurnTools {
         let models = ModelLoop::new(for_workers.clone(), sender.clone());
         let options = WorkerOptions {
             root: for_workers.directory.clone(),
-            environment: environment(),
+            // The programs are the user's own and log in with the user's own keys.
+            environment: env::vars_os().collect(),
             worktrees: None,
             models: Arc::new(models),
             approver: Arc::new(ByPolicy(for_workers.policy.clone())),

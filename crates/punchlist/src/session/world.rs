@@ -43,7 +43,7 @@ pub(crate) fn world(
         limits: settings.limits,
         policy: app.policy()?,
         is_consent_given: false,
-        environment: environment(),
+        environment: environment(config),
     };
     let mut processes = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
@@ -57,7 +57,7 @@ pub(crate) fn world(
     let tools = tools::all(tools::Options {
         sandbox: sandbox.clone(),
         root: project.root.clone(),
-        environment: environment(),
+        environment: environment(config),
         guarded: [places::config()?.parent().map(Path::to_owned), Some(places::data()?)]
             .into_iter()
             .flatten()
@@ -79,7 +79,7 @@ pub(crate) fn world(
         price: config.prices.get(&model.to_string()).copied(),
         model_options: config.agent.model_options(),
         tools,
-        servers: Arc::new(servers::connect(app, processes.clone(), is_there)?),
+        servers: Arc::new(servers::connect(app, config, processes.clone(), is_there)?),
         turn_tools: Arc::new(|_, _| Vec::new()),
         connect: Arc::new(move |name| {
             let model = super::model(Some(name), &config_of_models)?;
@@ -97,11 +97,13 @@ pub(crate) fn world(
     Ok(world)
 }
 
-/// The variables of tools. Keys of models are not among them. One of them says that an agent made the
+/// The variables of tools. Keys are not among them: neither those that providers are configured with,
+/// nor what is called a key, a token or the like. One of them says that an agent made the
 /// call, so that a model cannot call `punchlist` in the user's place.
-pub(super) fn environment() -> Vec<(OsString, OsString)> {
+pub(super) fn environment(config: &AgentConfig) -> Vec<(OsString, OsString)> {
     const AGENT: &str = "AI_AGENT";
-    let is_kept = |name: &str| !is_key(name) && name != AGENT;
+    let keys = config.key_variables();
+    let is_kept = |name: &str| !is_key(name) && name != AGENT && !keys.contains(name);
     let kept = env::vars_os().filter(|(name, _)| is_kept(&name.to_string_lossy()));
     kept.chain([(AGENT.into(), "punchlist".into())]).collect()
 }
