@@ -154,8 +154,8 @@ impl AgentConfig {
 impl AgentSection {
     /// The loop and its limits.
     pub fn turn(&self) -> turn::Options {
-        let mut options = turn::Options::default();
-        options.strategy = self.strategy.unwrap_or_default();
+        let strategy = self.strategy.unwrap_or_default();
+        let mut options = turn::Options { strategy, ..turn::Options::default() };
         let calls = &mut options.calls;
         calls.first = self.max_calls.unwrap_or(calls.first);
         calls.more = self.more_calls.unwrap_or(calls.more);

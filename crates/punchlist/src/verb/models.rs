@@ -51,7 +51,7 @@ Examples:
         }
         let mut checks = Vec::new();
         if self.check {
-            let mut names = self.models.clone();
+            let mut names = self.models;
             names.extend(chosen.as_ref().filter(|_| names.is_empty()).map(ToString::to_string));
             if names.is_empty() {
                 return Err(Fail::usage(Failure::NothingConfigured.message()));

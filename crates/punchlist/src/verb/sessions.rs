@@ -1,6 +1,7 @@
 //! `punchlist sessions`.
 
 use punchlist_agent::session::{Recorded, export, listing};
+use punchlist_formats::view::json::time;
 use punchlist_model::session::Store;
 use punchlist_model::store::turns::{Conversation, ConversationFilter, EntryFilter, Turn, Used};
 use serde_json::{Value, json};
@@ -187,8 +188,8 @@ fn as_json(it: &Conversation) -> Value {
         "running": is_running(it),
         "turns": it.turns,
         "used": used_json(it.used),
-        "createdAt": it.created_at.to_string(),
-        "changedAt": it.changed_at.to_string(),
+        "createdAt": time(it.created_at),
+        "changedAt": time(it.changed_at),
     })
 }
 
@@ -198,8 +199,8 @@ fn turn_json(it: &Turn) -> Value {
         "id": it.id,
         "plan": it.plan.map(|plan| plan.to_string()),
         "ending": it.ending,
-        "beganAt": it.began_at.to_string(),
-        "endedAt": it.ended_at.map(|at| at.to_string()),
+        "beganAt": time(it.began_at),
+        "endedAt": it.ended_at.map(time),
         "used": used_json(it.used),
     })
 }

@@ -180,15 +180,13 @@ impl Terminal {
 
 impl FrontEnd for Terminal {
     fn event(&mut self, event: Event) {
-        match &event {
-            Event::Asked { asked, .. } => self.ask(asked),
-            Event::Settled(id) => {
-                self.prompt.settle(*id);
-                if self.panel.is_some() {
-                    self.draw();
-                }
+        if let Event::Asked { asked, .. } = &event {
+            self.ask(asked);
+        } else if let Event::Settled(id) = &event {
+            self.prompt.settle(*id);
+            if self.panel.is_some() {
+                self.draw();
             }
-            _ => {}
         }
         let now = (self.clock)();
         match &mut self.way {
