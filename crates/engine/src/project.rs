@@ -40,6 +40,15 @@ impl Project {
         self.root.join(FOLDER).join("punchlist.db")
     }
 
+    /// The top of the files around a directory of this project: of its worktree, else the root.
+    pub fn top(&self, directory: &Path) -> PathBuf {
+        let directory = fs::canonicalize(directory).unwrap_or_else(|_| self.root.clone());
+        match around(&directory) {
+            Some((root, top)) if root == self.root => top.to_owned(),
+            Some(_) | None => self.root.clone(),
+        }
+    }
+
     /// Whether the root is the root of a repository.
     pub fn is_repository(&self) -> bool {
         self.root.join(".git").exists() || is_bare(&self.root)
@@ -99,6 +108,14 @@ pub fn inside(root: &Path, directory: &Path) -> Option<PathBuf> {
 /// need not exist.
 pub fn around(directory: &Path) -> Option<(PathBuf, &Path)> {
     directory.ancestors().find_map(|top| Some((repository(top)?, top)))
+}
+
+/// The git branch that is checked out at this top, read from the repository's files.
+pub fn branch(top: &Path) -> Option<String> {
+    let git = top.join(".git");
+    let git = if git.is_dir() { git } else { top.join(pointer(&git, b"gitdir:")?) };
+    let head = pointer(&git.join("HEAD"), b"ref: refs/heads/")?;
+    Some(head.to_string_lossy().into_owned())
 }
 
 /// The root of the repository whose top is exactly this directory.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use punchlist_formats::text::{many_lines, one_line};
 use rustix::fs::OFlags;
 
-use super::{Project, around};
+use super::Project;
 use crate::policy::human::CalledBy;
 
 /// The files, the preferred one first. One per directory is read.
@@ -47,10 +47,7 @@ impl Instructions {
     /// directories above it up to the root. In a worktree, the root is the worktree's.
     pub fn read(project: &Project, directory: &Path) -> Self {
         let directory = fs::canonicalize(directory).unwrap_or_else(|_| project.root.clone());
-        let top = match around(&directory) {
-            Some((root, top)) if root == project.root => top,
-            Some(_) | None => &project.root,
-        };
+        let top = &*project.top(&directory);
         let mut inside: Vec<&Path> =
             directory.ancestors().take_while(|it| it.starts_with(top)).collect();
         if inside.is_empty() {

@@ -14,6 +14,7 @@ use punchlist_agent::provider::{
     Failure, KeyLookup, ModelName, Provider, Scripted, Surroundings, connect,
 };
 use punchlist_agent::session::{Ended, JsonEvents, Session};
+use punchlist_agent::turn::Ending;
 use punchlist_bridge::key_command;
 use punchlist_formats::dialect::Surface;
 use punchlist_formats::text::one_line;
@@ -27,7 +28,7 @@ use crate::places;
 use crate::print::{self, Reply};
 
 pub(crate) use instructions::instructions;
-pub(crate) use world::world;
+pub(crate) use world::{is_person_there, world};
 
 /// How a session is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +108,7 @@ pub(crate) fn terminal(
         Output::Quiet => Shown::Nothing,
         Output::Json => {
             let mut events = JsonEvents::new(session.id());
-            let directory = app.project()?.root.display().to_string();
+            let directory = world::top(app)?.display().to_string();
             let lines =
                 events.started(&session.settings().model, &directory, request, clock::now());
             print::live_json(lines)?;
@@ -160,6 +161,7 @@ fn summary(session: &Session, ended: &Ended) -> String {
     if used.cost_micros > 0 {
         parts.push(format!("cost {}", punchlist_agent::session::money(used.cost_micros)));
     }
-    parts.push(format!("punchlist resume {}", session.id().short()));
+    let reply = if ended.ending == Ending::Asked { " \"your reply\"" } else { "" };
+    parts.push(format!("punchlist resume {}{reply}", session.id().short()));
     parts.join(" · ")
 }

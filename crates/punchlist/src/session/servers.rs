@@ -10,7 +10,7 @@ use punchlist_bridge::key_command;
 use punchlist_engine::policy::server_consent as consent;
 use punchlist_sched::Processes;
 
-use super::world::environment;
+use super::world::{environment, top};
 use crate::app::App;
 use crate::fail::Fail;
 use crate::{places, print};
@@ -25,13 +25,14 @@ pub(super) fn connect(
 ) -> Result<Servers, Fail> {
     let project = app.project()?;
     let data = places::data()?;
+    let top = top(app)?;
     let mut configs: Vec<ServerConfig> = app
         .settings()?
         .mcp
         .iter()
         .map(|(name, entry)| ServerConfig::from_settings(name, entry))
         .collect();
-    let of_project = ProjectServers::open(&project.root);
+    let of_project = ProjectServers::open(&top);
     print::notes(&of_project.notes, app.globals.json);
     let is_allowed = |digest: &str| consent::is_given(&data, &project.name, digest);
     if is_there {
@@ -47,9 +48,7 @@ pub(super) fn connect(
         variable: Arc::new(|name: &str| env::var(name).ok()),
         command: Arc::new(key_command::output),
     };
-    let options = Options {
-        environment: environment(config),
-        ..Options::new(project.root.clone(), processes, lookup)
-    };
+    let options =
+        Options { environment: environment(config), ..Options::new(top, processes, lookup) };
     Ok(mcp::connect(configs, options))
 }

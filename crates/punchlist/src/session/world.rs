@@ -2,7 +2,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,6 +36,7 @@ pub(crate) fn world(
     waits: bool,
 ) -> Result<World, Fail> {
     let project = app.project()?;
+    let top = top(app)?;
     let settings = app.settings()?;
     let store = database::open_on_thread(&app.database_options()?)?;
     let options = Options {
@@ -49,14 +50,11 @@ pub(crate) fn world(
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
     processes.grace = GRACE;
     let processes = Processes::new(processes);
-    let is_there = !app.globals.json
-        && app.screen().is_terminal
-        && print::can_ask()
-        && person::at_terminal("a session asks", "do").is_ok();
+    let is_there = is_person_there(app);
     let sandbox = settings.sandbox.in_force(sandbox::support());
     let tools = tools::all(tools::Options {
         sandbox: sandbox.clone(),
-        root: project.root.clone(),
+        root: top.clone(),
         environment: environment(config),
         guarded: [places::config()?.parent().map(Path::to_owned), Some(places::data()?)]
             .into_iter()
@@ -71,7 +69,7 @@ pub(crate) fn world(
         engine: Engine::with(store, Clock, options),
         around: Arc::new(Clock),
         project: project.name.clone(),
-        directory: project.root.clone(),
+        directory: top.clone(),
         process: identity::process(),
         person: Actor::person(identity::name(app.globals.name.as_deref())?),
         is_attended: is_there || waits,
@@ -115,22 +113,34 @@ fn is_key(name: &str) -> bool {
 }
 
 fn facts(app: &App, workers: &[WorkerConfig]) -> Result<Facts, Fail> {
-    let project = app.project()?;
+    let top = top(app)?;
     Ok(Facts {
-        directory: project.root.display().to_string(),
+        directory: top.display().to_string(),
         operating_system: env::consts::OS.to_owned(),
         date: clock::now().strftime("%Y-%m-%d").to_string(),
-        branch: branch(&project.root),
+        branch: branch(&top),
         instructions: Vec::new(),
         workers: workers.iter().map(|it| (it.name.clone(), it.description.clone())).collect(),
     })
 }
 
-/// The git branch, read from the repository's files.
-fn branch(root: &Path) -> Option<String> {
-    let head = std::fs::read_to_string(root.join(".git/HEAD")).ok()?;
-    let branch = head.trim().strip_prefix("ref: refs/heads/")?;
-    Some(punchlist_formats::text::one_line(branch).into_owned())
+/// Whether a person is at this terminal who can be asked.
+pub(crate) fn is_person_there(app: &App) -> bool {
+    !app.globals.json
+        && app.screen().is_terminal
+        && print::can_ask()
+        && person::at_terminal("a session asks", "do").is_ok()
+}
+
+/// Where the session works: the top of the worktree around the current directory, else the project.
+pub(super) fn top(app: &App) -> Result<PathBuf, Fail> {
+    let project = app.project()?;
+    Ok(app.directory().map_or_else(|| project.root.clone(), |it| project.top(&it)))
+}
+
+fn branch(top: &Path) -> Option<String> {
+    let branch = punchlist_engine::project::branch(top)?;
+    Some(punchlist_formats::text::one_line(&branch).into_owned())
 }
 
 #[cfg(test)]

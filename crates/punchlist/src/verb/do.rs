@@ -100,6 +100,7 @@ are open, 130 interrupted.";
         turn.strategy = self.strategy.unwrap_or(turn.strategy);
         turn.calls.first = self.max_calls.unwrap_or(turn.calls.first);
         turn.is_plan_only = self.plan_only;
+        turn.is_attended = session::is_person_there(app);
         let schema = self.schema()?;
         turn.has_schema = schema.is_some();
         let configured = config.agent.budget().map_err(Fail::usage)?;
