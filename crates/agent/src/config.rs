@@ -125,6 +125,12 @@ impl AgentConfig {
         Ok(all)
     }
 
+    /// The variables from which the settings take keys.
+    pub fn key_variables(&self) -> impl Iterator<Item = &str> {
+        let keys = self.providers.values().filter_map(|it| it.key.as_deref());
+        keys.filter_map(|it| it.strip_prefix('$'))
+    }
+
     /// The names of the providers that the settings describe.
     pub fn configured(&self) -> impl Iterator<Item = &str> {
         self.providers.keys().map(String::as_str)
@@ -150,8 +156,8 @@ impl AgentConfig {
 impl AgentSection {
     /// The loop and its limits.
     pub fn turn(&self) -> turn::Options {
-        let mut options = turn::Options::default();
-        options.strategy = self.strategy.unwrap_or_default();
+        let strategy = self.strategy.unwrap_or_default();
+        let mut options = turn::Options { strategy, ..turn::Options::default() };
         let calls = &mut options.calls;
         calls.first = self.max_calls.unwrap_or(calls.first);
         calls.more = self.more_calls.unwrap_or(calls.more);

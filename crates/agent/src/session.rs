@@ -17,6 +17,7 @@ mod model_call;
 mod plan;
 mod plan_tools;
 mod recorder;
+mod reminders;
 mod settings;
 mod tool_calls;
 mod world;
@@ -27,6 +28,7 @@ use punchlist_engine::Which;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::session::{self as agents, Seen};
 use punchlist_formats::prompt::{self, Tag, Tools};
+use punchlist_model::remind::Watch;
 use punchlist_model::store::turns::{
     Conversation, ConversationState, EntryFilter, Runner, Turn as Row, Used,
 };
@@ -153,9 +155,11 @@ impl Session {
         let machine = Machine {
             turn: Turn::new(self.settings.turn.clone()),
             run: None,
+            offered: Offered::Nothing,
             answers: 0,
             changes: 0,
             told_of_goal: None,
+            watch: Watch::default(),
         };
         let user = Entry::User { text: text.to_owned() };
         let happened = [Some(user), boundary].into_iter().flatten();
@@ -225,8 +229,6 @@ impl Session {
             driver.cut_off = Some(CutOff::read(&*store, run, self.world.around.now()).await?);
         }
         driver.recorder.machine.run = Some(driver.calls.id());
-        // What the model was offered when it gave the last answer follows from what it was asked.
-        driver.offered = Offered::Everything;
         driver.shown = driver.plan.whole().await?;
         Ok(driver)
     }
@@ -282,7 +284,6 @@ impl Session {
             cut_off: None,
             sent_revision: None,
             shown: None,
-            offered: Offered::Everything,
         })
     }
 
@@ -354,13 +355,14 @@ async fn finish(
 
 impl Ended {
     /// The exit code of a program that worked on one turn: 0 answered and nothing open, 7 something open,
-    /// 6 failed or not validated, 130 interrupted.
+    /// 6 failed or not validated, 130 interrupted. A turn that a budget ended has no answer.
     pub fn exit(&self) -> u8 {
         let is_open =
             self.plan.as_ref().is_some_and(|it| it.listed().iter().any(|it| it.is_open()));
         match &self.ending {
             Ending::Failed(_) | Ending::PlanningFailed | Ending::NotValidated => 6,
             Ending::Aborted(turn::Abort::User) => 130,
+            Ending::Aborted(turn::Abort::Budget(_)) if !is_open => 6,
             Ending::Answered
             | Ending::Asked
             | Ending::Planned

@@ -202,9 +202,9 @@ impl TurnPlan {
     }
 
     /// Why an answer is not accepted: these items are open, or, if there are none, the goal is not
-    /// reached.
-    pub fn refusal(&self, plan: &Plan, open: &[Number]) -> String {
-        let also = Also { unheard: false, park: None };
+    /// reached. `unheard` says that the answer asks something, and nobody is there to reply.
+    pub fn refusal(&self, plan: &Plan, open: &[Number], unheard: bool) -> String {
+        let also = Also { unheard, park: None };
         if open.is_empty() {
             prompt::goal_refusal(plan, &self.missing(plan), also)
         } else {

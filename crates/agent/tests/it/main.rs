@@ -7,4 +7,5 @@
 )]
 
 mod provider;
+mod session;
 mod tools;

@@ -35,12 +35,13 @@ pub(crate) fn world(
     let project = app.project()?;
     let settings = app.settings()?;
     let store = database::open_on_thread(&app.database_options()?)?;
+    let environment = environment(config);
     let options = Options {
         project: project.name.clone(),
         limits: settings.limits,
         policy: app.policy()?,
         is_consent_given: false,
-        environment: environment(),
+        environment: environment.clone(),
     };
     let mut processes = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
@@ -51,7 +52,7 @@ pub(crate) fn world(
         && person::at_terminal("a session asks", "do").is_ok();
     let tools = tools::all(tools::Options {
         root: project.root.clone(),
-        environment: environment(),
+        environment,
         guarded: [places::config()?.parent().map(Path::to_owned), Some(places::data()?)]
             .into_iter()
             .flatten()
@@ -76,13 +77,16 @@ pub(crate) fn world(
         outputs: places::outputs()?,
         rules_file: places::config()?,
         limits: settings.limits,
+        reminders: settings.reminders.clone(),
         facts: facts(app)?,
         context: config.agent.context(),
     })
 }
 
 /// The variables of tools. Keys of models are not among them.
-fn environment() -> Vec<(OsString, OsString)> {
+fn environment(config: &AgentConfig) -> Vec<(OsString, OsString)> {
+    let keys: Vec<&str> = config.key_variables().collect();
+    let is_key = |name: &str| is_key(name) || keys.contains(&name);
     env::vars_os().filter(|(name, _)| !is_key(&name.to_string_lossy())).collect()
 }
 
