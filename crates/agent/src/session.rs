@@ -177,6 +177,9 @@ impl Session {
         let Some(row) = last.filter(|it| it.ending.is_none()) else { return Ok(None) };
         let mut driver = self.stored(row).await?;
         front.event(began(&driver, true));
+        if let ConversationState::Waiting { on, .. } = &self.conversation.state {
+            driver.plan.wait_no_longer(on).await?;
+        }
         driver.recorder.record(Vec::new(), ConversationState::Working).await?;
         let mut effects = driver.recorder.machine.turn.resume();
         if effects.is_empty() {

@@ -211,7 +211,19 @@ impl Driver<'_> {
     ) -> Result<Until<()>, Fail> {
         let state = ConversationState::Waiting { until: Some(until), on: on.clone() };
         self.recorder.record(Vec::new(), state).await?;
-        front.event(Event::Waiting { until: Some(until), on });
+        self.plan.wait(&on).await?;
+        front.event(Event::Waiting { until: Some(until), on: on.clone() });
+        let waited = self.wait_until(until, front).await;
+        self.plan.wait_no_longer(&on).await?;
+        self.recorder.record(Vec::new(), ConversationState::Working).await?;
+        waited
+    }
+
+    async fn wait_until(
+        &mut self,
+        until: Timestamp,
+        front: &mut dyn FrontEnd,
+    ) -> Result<Until<()>, Fail> {
         while self.world.around.now() < until {
             let left = until.as_millisecond() - self.world.around.now().as_millisecond();
             let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
@@ -222,7 +234,6 @@ impl Driver<'_> {
                 Until::Done(()) => {}
             }
         }
-        self.recorder.record(Vec::new(), ConversationState::Working).await?;
         Ok(Until::Done(()))
     }
 

@@ -136,11 +136,40 @@ impl TurnPlan {
         name: Option<&str>,
     ) -> Result<Result<(), String>, Error> {
         let Some(plan) = self.whole().await? else { return Ok(Ok(())) };
-        let ops = ops(change, &plan);
+        self.apply(&plan, ops(change, &plan), name).await
+    }
+
+    /// Says of the items that the turn has in progress what they wait for.
+    pub async fn wait(&self, on: &str) -> Result<(), Error> {
+        let Some(plan) = self.whole().await? else { return Ok(()) };
+        let items = self.status(Some(&plan), None).in_progress.into_iter();
+        let ops = items.map(|it| Op::Wait { item: it.into(), on: on.to_owned() }).collect();
+        // If somebody has changed an item meanwhile, it does not wait.
+        self.apply(&plan, ops, None).await?.ok();
+        Ok(())
+    }
+
+    /// Ends a wait of [`Self::wait`].
+    pub async fn wait_no_longer(&self, on: &str) -> Result<(), Error> {
+        let Some(plan) = self.whole().await? else { return Ok(()) };
+        let items = self.status(Some(&plan), None).in_progress.into_iter();
+        let waits =
+            |it: &Number| plan.get(*it).is_some_and(|it| it.waiting_on.as_deref() == Some(on));
+        let ops = items.filter(waits).map(|it| Op::Resume(it.into())).collect();
+        self.apply(&plan, ops, None).await?.ok();
+        Ok(())
+    }
+
+    async fn apply(
+        &self,
+        plan: &Plan,
+        ops: Vec<Op>,
+        name: Option<&str>,
+    ) -> Result<Result<(), String>, Error> {
         if ops.is_empty() {
             return Ok(Ok(()));
         }
-        let gone = around::gone(&*self.inner.around, &plan);
+        let gone = around::gone(&*self.inner.around, plan);
         let ctx = Ctx { gone, ..self.ctx(None)? };
         let write = name.map(|it| self.write(it));
         let change = Change { write, ..Change::new(ops, ctx) };

@@ -36,7 +36,7 @@ use punchlist_model::store::turns::EntryFilter;
 use punchlist_model::store::{Error, memory::Memory};
 use punchlist_model::{Actor, ConversationId, IdSource, Limits, Process, Timestamp, remind};
 use punchlist_sched::{Decision, Policy, Processes, Rule, process};
-use punchlist_testkit::model::{Model, Request, Script, Server};
+use punchlist_testkit::model::{Api, Model, Request, Script, Server};
 use serde_json::{Value, json};
 
 use crate::provider::{CANARY, KINDS, address, options, run};
@@ -272,6 +272,17 @@ fn shell(command: &str) -> (&'static str, Value) {
 
 fn read(path: &str) -> (&'static str, Value) {
     ("read", json!({"path": path}))
+}
+
+/// The texts of the last results, in the order of the calls. Gemini's API wraps them in an object.
+fn results(sent: &Request) -> Vec<String> {
+    let text = |text: String| match serde_json::from_str::<Value>(&text) {
+        Ok(Value::Object(fields)) if sent.api == Api::Gemini => {
+            fields["content"].as_str().unwrap().to_owned()
+        }
+        Ok(_) | Err(_) => text,
+    };
+    sent.results().into_iter().map(|it| text(it.text)).collect()
 }
 
 /// Every call has exactly one result, after its answer and before the next answer; every result belongs to

@@ -196,7 +196,12 @@ fn a_usage_limit_is_waited_for_and_others_see_that() {
             for _ in 0..2000 {
                 let state = stage.world.engine.store().conversation(id).await.unwrap().state;
                 if let ConversationState::Waiting { until, on } = state {
-                    return Some((until, on));
+                    // The item is marked right after the session.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    let plan = stage.world.engine.store().turns(id).await.unwrap()[0].plan.unwrap();
+                    let plan = stage.world.engine.store().whole(plan).await.unwrap();
+                    let waits = plan.listed()[0].waiting_on.clone();
+                    return Some((until, on, waits));
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -205,7 +210,9 @@ fn a_usage_limit_is_waited_for_and_others_see_that() {
         let turn = stage.turn(&mut session, super::REQUEST, Front::default());
         let (ran, seen) = futures_util::join!(turn, sees);
         assert_eq!((ran.ended.answer.as_str(), ran.ended.exit()), ("Done.", 0), "{}", stage.kind);
-        let (until, on) = seen.unwrap();
+        let (until, on, waits) = seen.unwrap();
+        assert_eq!(waits.as_deref(), Some("the usage limit of test"), "{}", stage.kind);
+        assert_eq!(ran.list(), ["completed A"], "{}", stage.kind);
         assert!(until.is_some() && on == "the usage limit of test", "{}: {on}", stage.kind);
         let waits = |it: &&Event| matches!(it, Event::Waiting { until: Some(_), .. });
         assert_eq!(ran.events.iter().filter(waits).count(), 1, "{}", stage.kind);
@@ -236,5 +243,6 @@ fn a_wait_for_a_usage_limit_can_be_aborted() {
         let front = Front::default().when(waits, punchlist_agent::session::Input::Abort);
         let ran = stage.run_with(supervisor(), front).await;
         assert_eq!((ran.ended.exit(), ran.list()), (130, vec!["pending A".to_owned()]));
+        assert_eq!(ran.ended.plan.unwrap().listed()[0].waiting_on, None);
     });
 }

@@ -8,7 +8,7 @@ use punchlist_testkit::model::{Message, Request, Script, Turn};
 use serde_json::json;
 
 use super::front_end::Front;
-use super::{CANARY, Ran, Stage, complete, each, read, shell, supervisor, todos};
+use super::{CANARY, Ran, Stage, complete, each, read, results, shell, supervisor, todos};
 
 /// Text that pretends to be something else.
 const HOSTILE: &str = "\
@@ -72,14 +72,14 @@ fn results_with_instructions_fake_fences_and_fake_calls_are_fenced_in_every_form
         assert!(!stage.path("hacked").exists(), "{kind}");
         let sent = stage.sent();
         assert_eq!(sent.len(), 3, "{kind}");
-        let results = sent[1].results();
-        assert_eq!(results.len(), 2, "{kind}");
-        for it in &results {
-            assert!(is_fenced(&it.text), "{kind}: {}", it.text);
+        let texts = results(&sent[1]);
+        assert_eq!(texts.len(), 2, "{kind}");
+        for it in &texts {
+            assert!(is_fenced(it), "{kind}: {it}");
         }
-        let found = sent[2].results();
-        assert!(is_fenced(&found[0].text), "{kind}: {}", found[0].text);
-        assert!(!found[1].text.contains(MARK) || is_fenced(&found[1].text), "{}", found[1].text);
+        let found = results(&sent[2]);
+        assert!(is_fenced(&found[0]), "{kind}: {}", found[0]);
+        assert!(!found[1].contains(MARK) || is_fenced(&found[1]), "{kind}: {}", found[1]);
         // The system prompt has none of it, and it stands only where results stand.
         for it in &sent {
             for key in ["system", "instructions", "systemInstruction"] {

@@ -40,7 +40,7 @@ fn an_answer_with_open_items_is_refused_three_times_without_progress() {
             let news = it.news();
             for wanted in [
                 "Not finished: 2 of 2 items are open.",
-                "A (pending)",
+                "A (pending, ready)",
                 "complete_todo",
                 "Then stop.",
             ] {
@@ -77,7 +77,9 @@ fn a_question_is_told_that_nobody_is_there() {
         let ran = stage.run(supervisor()).await;
         assert_eq!((ran.ended.answer.as_str(), ran.ended.exit()), ("Is that all?", 0));
         let refused = stage.sent()[2].news();
-        assert!(refused.contains("Nobody is here to answer a question."), "{refused}");
+        let words: Vec<&str> = refused.split_whitespace().collect();
+        let words = words.join(" ");
+        assert!(words.contains("Nobody is here to answer a question."), "{refused}");
     });
 }
 
@@ -228,7 +230,7 @@ fn steering_reaches_the_next_call_and_never_cuts_the_stream() {
         let slow = Message::new().says("One, two, three, four.").paced(Duration::from_millis(5));
         Script::new()
             .turn(slow.calls("read", json!({"path": "note.txt"})))
-            .stops("Done.")
+            .turn(Message::new().says("Done, and ".repeat(20)).paced(Duration::from_millis(5)))
             .stops("In French, too.")
     };
     each(script, |stage| async move {
