@@ -162,7 +162,10 @@ impl Session {
             watch: Watch::default(),
         };
         let user = Entry::User { text: text.to_owned() };
-        let happened = [Some(user), boundary].into_iter().flatten();
+        let goal = self.settings.goal.as_ref().map(|goal| Entry::Told {
+            text: format!("The goal of this request, which must be true in the end: {goal}"),
+        });
+        let happened = [Some(user), goal, boundary].into_iter().flatten();
         let happened = happened.map(|it| (it, Used::default())).collect();
         let mut driver = self.driver(row, machine, text.to_owned()).await?;
         driver.recorder.machine.run = Some(driver.calls.id());
@@ -212,12 +215,10 @@ impl Session {
     /// The driver of a turn that is stored.
     async fn stored(&self, row: Row) -> Result<Driver<'_>, Fail> {
         let machine: Machine = serde_json::from_str(&row.machine).map_err(not_json)?;
-        let number = row.number;
-        let mut driver = self.driver(row, machine, String::new()).await?;
-        let filter = EntryFilter { turn: Some(number), ..EntryFilter::default() };
+        let filter = EntryFilter { turn: Some(row.number), ..EntryFilter::default() };
         let store = Arc::clone(self.world.store());
-        driver.recorder.entries = entries(&*store, self.id(), filter).await?;
-        let request = driver.recorder.entries.iter().find_map(|it| match &it.entry {
+        let entries = entries(&*store, self.id(), filter).await?;
+        let request = entries.iter().find_map(|it| match &it.entry {
             Entry::User { text } => Some(text.clone()),
             Entry::Steering { .. }
             | Entry::Answer(_)
@@ -227,7 +228,8 @@ impl Session {
             | Entry::Summary { .. }
             | Entry::Ended { .. } => None,
         });
-        driver.request = request.unwrap_or_default();
+        let mut driver = self.driver(row, machine, request.unwrap_or_default()).await?;
+        driver.recorder.entries = entries;
         if let Some(run) = driver.recorder.machine.run {
             driver.cut_off = Some(CutOff::read(&*store, run, self.world.around.now()).await?);
         }

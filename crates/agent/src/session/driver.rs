@@ -134,6 +134,9 @@ impl Driver<'_> {
         if self.recorder.row.plan != Some(plan.id) {
             let key = AttachmentKey { turn: String::new(), ..self.plan.key().clone() };
             self.world.store().attach(key, plan.id, self.world.around.now()).await?;
+            if let Some(goal) = self.settings.goal.as_ref().filter(|_| plan.goal.is_none()) {
+                self.plan.set_goal(plan, goal, &self.world.person).await?;
+            }
             self.recorder.row.plan = Some(plan.id);
         }
         Ok(())

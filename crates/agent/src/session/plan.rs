@@ -15,7 +15,8 @@ use punchlist_model::goal::{Missing, Reached};
 use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Change, Error};
 use punchlist_model::{
-    ConversationId, Ctx, Holder, Limits, Number, Op, Patch, Plan, PlanId, Process, Status, WriteId,
+    Actor, ConversationId, Ctx, Goal, Holder, Limits, Number, Op, Patch, Plan, PlanId, PlanPatch,
+    Process, Status, WriteId,
 };
 use serde_json::Value;
 
@@ -158,6 +159,15 @@ impl TurnPlan {
         let ops = items.filter(waits).map(|it| Op::Resume(it.into())).collect();
         self.apply(&plan, ops, None).await?.ok();
         Ok(())
+    }
+
+    /// Gives the plan a goal, in the name of the person who set it.
+    pub async fn set_goal(&self, plan: &Plan, goal: &str, by: &Actor) -> Result<(), Error> {
+        let goal = Goal { statement: goal.trim().to_owned(), ..Goal::default() };
+        let patch = PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() };
+        let ctx = Ctx { actor: by.clone(), ..self.ctx(None)? };
+        let change = Change::new(vec![Op::Plan(Box::new(patch))], ctx);
+        self.inner.store.change(plan.id, change).await.map(drop)
     }
 
     async fn apply(

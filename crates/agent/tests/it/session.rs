@@ -8,6 +8,7 @@ mod ending;
 mod example;
 mod faults;
 mod front_end;
+mod resuming;
 mod security;
 mod steps;
 mod supervisor;

@@ -47,6 +47,9 @@ pub(crate) struct Do {
     /// Go on with the plan that `--plan-only` made last in this project
     #[arg(long = "continue", conflicts_with = "plan_only")]
     go_on: bool,
+    /// What must be true in the end: the goal of the plan
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
     /// A JSON Schema that the answer must fit
     #[arg(long, value_name = "FILE")]
     output_schema: Option<PathBuf>,
@@ -99,6 +102,7 @@ are open, 130 interrupted.";
             turn,
             dialect: self.dialect.clone().or_else(|| config.agent.dialect.clone()),
             plan: self.plan(app)?,
+            goal: self.goal.clone().filter(|it| !it.trim().is_empty()),
             schema,
             budget: self.budget.unwrap_or(configured),
             wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),

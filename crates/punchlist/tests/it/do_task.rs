@@ -123,6 +123,34 @@ fn exit_130_after_an_interrupt_and_the_list_stays() {
     assert!(!list.to_string().contains(r#""status":"in_progress""#), "{list}");
 }
 
+#[test]
+fn a_plan_is_made_now_and_worked_on_later() {
+    let world = World::new();
+    let none = does(&world, &[says("x")], &["--continue"]);
+    assert_eq!(none.code, 4, "{}{}", none.out, none.err);
+    let ran = does(&world, &[create(&["Paint"]), says("Paint it.")], &["--plan-only", "--quiet"]);
+    assert_eq!((ran.code, ran.out.as_str()), (7, "Paint it.\n"), "{}", ran.err);
+    let done = call("complete_todo", &json!({"todoId": "1", "outcome": "blue"}));
+    let ran = does(&world, &[done, says("It is blue.")], &["--continue", "--quiet"]);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "It is blue.\n"), "{}", ran.err);
+}
+
+#[test]
+fn an_answer_fits_its_schema_and_a_budget_ends_the_work() {
+    let world = World::new();
+    let schema = json!({"type": "object", "required": ["colour"]});
+    world.write("project/schema.json", schema.to_string());
+    let options = ["--quiet", "--output-schema", "schema.json", "--goal", "The door is blue"];
+    let ran = does(&world, &[says("Blue."), says(r#"{"colour": "blue"}"#)], &options);
+    assert_eq!((ran.code, ran.out.as_str()), (0, "{\"colour\": \"blue\"}\n"), "{}", ran.err);
+    let mut first = create(&["Paint"]);
+    first["usage"] = json!({"input": 900, "output": 200});
+    let ran = does(&world, &[first, says("Done.")], &["--budget", "tokens=1000"]);
+    assert_eq!(ran.code, 7, "{}{}", ran.out, ran.err);
+    let said = "the budget of this run is used up: 1100 of 1000 tokens are used";
+    assert!(ran.err.contains(said) || ran.out.contains(said), "{}{}", ran.out, ran.err);
+}
+
 /// Whether a file below a directory contains a text.
 fn is_below(directory: &Path, text: &str) -> bool {
     fs::read_dir(directory).unwrap().flatten().any(|entry| {

@@ -186,3 +186,26 @@ fn a_goal_that_is_not_met_is_reported_once() {
         assert!(told.contains("Goal: The door is blue"), "{told}");
     });
 }
+
+#[test]
+fn a_goal_of_the_user_becomes_the_goal_of_the_plan() {
+    let script = || {
+        Script::new()
+            .calls_all([todos(&["Paint the door"])])
+            .calls_all([complete(1)])
+            .stops("Painted.")
+            .stops("It is blue.")
+    };
+    each(script, |stage| async move {
+        let goal = Some("The door is blue".to_owned());
+        let ran = stage.run(SessionSettings { goal, ..supervisor() }).await;
+        assert_eq!(ran.ended.answer, "It is blue.", "{}", stage.kind);
+        let plan = ran.ended.plan.unwrap();
+        let goal = plan.goal.as_deref().unwrap();
+        assert_eq!(goal.statement, "The door is blue", "{}", stage.kind);
+        assert_eq!(goal.author, Some(punchlist_model::ActorKind::Person), "{}", stage.kind);
+        let sent = stage.sent();
+        assert!(sent[0].news().contains("The goal of this request"), "{}", stage.kind);
+        assert!(sent[3].news().contains("the goal is not met yet"), "{}", stage.kind);
+    });
+}
