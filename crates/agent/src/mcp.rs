@@ -173,6 +173,12 @@ pub fn connect(configs: Vec<ServerConfig>, options: Options) -> Servers {
 }
 
 impl Servers {
+    /// No servers.
+    pub fn none() -> Self {
+        let starting = Mutex::new(Starting::NotYet);
+        Self { servers: Vec::new(), first_wait: Duration::ZERO, starting }
+    }
+
     /// The tools of all servers as they are now. Starts the servers the first time; asks those again
     /// whose tools have changed since.
     pub async fn tools(&self) -> Vec<Arc<dyn Tool>> {

@@ -18,6 +18,7 @@ mod model_worker;
 mod plan;
 mod plan_tools;
 mod recorder;
+mod reminders;
 mod settings;
 mod tool_calls;
 mod world;
@@ -28,6 +29,7 @@ use punchlist_engine::Which;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::session::{self as agents, Seen};
 use punchlist_formats::prompt::{self, Tag, Tools};
+use punchlist_model::remind::Watch;
 use punchlist_model::store::turns::{
     Conversation, ConversationState, EntryFilter, Runner, Turn as Row, Used,
 };
@@ -157,18 +159,20 @@ impl Session {
         let machine = Machine {
             turn: Turn::new(self.settings.turn.clone()),
             run: None,
+            offered: Offered::Nothing,
             answers: 0,
             changes: 0,
             told_of_goal: None,
+            watch: Watch::default(),
         };
         let user = Entry::User { text: text.to_owned() };
-        let happened = [Some(user), boundary].into_iter().flatten();
+        let goal = self.settings.goal.as_ref().map(|goal| Entry::Told {
+            text: format!("The goal of this request, which must be true in the end: {goal}"),
+        });
+        let happened = [Some(user), goal, boundary].into_iter().flatten();
         let happened = happened.map(|it| (it, Used::default())).collect();
         let mut driver = self.driver(row, machine, text.to_owned()).await?;
         driver.recorder.machine.run = Some(driver.calls.id());
-        if let Some(goal) = &self.settings.goal {
-            driver.plan.set_goal(goal, &self.world.person).await?;
-        }
         front.event(began(&driver, false));
         self.tell_servers(front);
         let effects = driver.step(turn::Input::Begin, happened).await?;
@@ -181,6 +185,9 @@ impl Session {
         let Some(row) = last.filter(|it| it.ending.is_none()) else { return Ok(None) };
         let mut driver = self.stored(row).await?;
         front.event(began(&driver, true));
+        if let ConversationState::Waiting { on, .. } = &self.conversation.state {
+            driver.plan.wait_no_longer(on).await?;
+        }
         driver.recorder.record(Vec::new(), ConversationState::Working).await?;
         let mut effects = driver.recorder.machine.turn.resume();
         if effects.is_empty() {
@@ -214,12 +221,10 @@ impl Session {
     /// The driver of a turn that is stored.
     async fn stored(&self, row: Row) -> Result<Driver<'_>, Fail> {
         let machine: Machine = serde_json::from_str(&row.machine).map_err(not_json)?;
-        let number = row.number;
-        let mut driver = self.driver(row, machine, String::new()).await?;
-        let filter = EntryFilter { turn: Some(number), ..EntryFilter::default() };
+        let filter = EntryFilter { turn: Some(row.number), ..EntryFilter::default() };
         let store = Arc::clone(self.world.store());
-        driver.recorder.entries = entries(&*store, self.id(), filter).await?;
-        let request = driver.recorder.entries.iter().find_map(|it| match &it.entry {
+        let entries = entries(&*store, self.id(), filter).await?;
+        let request = entries.iter().find_map(|it| match &it.entry {
             Entry::User { text } => Some(text.clone()),
             Entry::Steering { .. }
             | Entry::Answer(_)
@@ -229,13 +234,12 @@ impl Session {
             | Entry::Summary { .. }
             | Entry::Ended { .. } => None,
         });
-        driver.request = request.unwrap_or_default();
+        let mut driver = self.driver(row, machine, request.unwrap_or_default()).await?;
+        driver.recorder.entries = entries;
         if let Some(run) = driver.recorder.machine.run {
             driver.cut_off = Some(CutOff::read(&*store, run, self.world.around.now()).await?);
         }
         driver.recorder.machine.run = Some(driver.calls.id());
-        // What the model was offered when it gave the last answer follows from what it was asked.
-        driver.offered = Offered::Everything;
         if let Some(plan) = delegate::TurnPlan::plan(&driver.plan).await? {
             // Whoever worked on a delegated item ended with the program.
             plan.release_delegated(&self.agent()).await?;
@@ -297,7 +301,6 @@ impl Session {
             cut_off: None,
             sent_revision: None,
             shown: None,
-            offered: Offered::Everything,
         })
     }
 
@@ -378,13 +381,14 @@ async fn finish(
 
 impl Ended {
     /// The exit code of a program that worked on one turn: 0 answered and nothing open, 7 something open,
-    /// 6 failed or not validated, 130 interrupted.
+    /// 6 failed or not validated, 130 interrupted. A turn that a budget ended has no answer.
     pub fn exit(&self) -> u8 {
         let is_open =
             self.plan.as_ref().is_some_and(|it| it.listed().iter().any(|it| it.is_open()));
         match &self.ending {
             Ending::Failed(_) | Ending::PlanningFailed | Ending::NotValidated => 6,
             Ending::Aborted(turn::Abort::User) => 130,
+            Ending::Aborted(turn::Abort::Budget(_)) if !is_open => 6,
             Ending::Answered
             | Ending::Asked
             | Ending::Planned

@@ -59,7 +59,7 @@ The task is complete. Write the final answer to the user's request from what was
 pub(super) fn section(ask: &Ask, strategy: Strategy, plan_tool: &str) -> Option<String> {
     let text = match (ask.purpose, strategy, ask.tools) {
         (Purpose::Classify, ..) => CLASSIFY,
-        (Purpose::Work | Purpose::Plan, _, Offered::Planning) => PLAN_ONLY,
+        (Purpose::Work, _, Offered::Planning) => PLAN_ONLY,
         (Purpose::Plan, ..) => PLAN,
         (Purpose::Item(_), ..) => ITEM,
         (Purpose::Validate, ..) => VALIDATE,

@@ -103,15 +103,16 @@ impl Attendant {
             tokio::select! {
                 biased;
                 Some(event) = self.events.recv() => front.event(event),
-                done = &mut work => {
-                    self.show(front);
-                    return Ok(Until::Done(done));
-                }
+                // A message that arrives with the end of an answer reaches the model before the turn ends.
                 input = front.input() => match input {
                     Input::Abort => return Ok(Until::Abort),
                     Input::Steer(text) => self.queue(text).await?,
                     Input::Answer(question, answer) => self.answer(question, answer).await?,
                 },
+                done = &mut work => {
+                    self.show(front);
+                    return Ok(Until::Done(done));
+                }
                 _ = self.renew.tick() => self.extend().await?,
                 () = sleep_until(look_at), if self.look_at.is_some() => {
                     self.look_at = None;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::pin::pin;
 
 use punchlist_engine::fail::Fail;
+use punchlist_formats::hook::asks_user;
 use punchlist_formats::text;
 use punchlist_model::store::AttachmentKey;
 use punchlist_model::store::turns::{ConversationState, Used};
@@ -18,7 +19,7 @@ use super::settings::SessionSettings;
 use super::tool_calls::{Calls, CutOff, MAY_HAVE_HAPPENED};
 use super::world::World;
 use crate::provider::{CallResult, ModelCall, ModelCallId};
-use crate::turn::{Abort, Effect, Ending, Info, Input, Offered, PlanChange};
+use crate::turn::{Abort, Effect, Ending, Info, Input, PlanChange};
 use crate::workers::WorkerEnd;
 use crate::workers::delegate::Delegated;
 
@@ -38,8 +39,6 @@ pub(super) struct Driver<'a> {
     pub(super) sent_revision: Option<Revision>,
     /// The plan as the front end was last shown it.
     pub(super) shown: Option<Plan>,
-    /// What the last model call offered.
-    pub(super) offered: Offered,
 }
 
 impl Driver<'_> {
@@ -54,7 +53,7 @@ impl Driver<'_> {
             self.attendant.show(front);
             match effect {
                 Effect::CallModel(ask) => {
-                    self.offered = ask.tools;
+                    self.recorder.machine.offered = ask.tools;
                     let next = self.call_model(&ask, front).await?;
                     effects.extend(next);
                 }
@@ -89,8 +88,19 @@ impl Driver<'_> {
         let effects = self.recorder.machine.turn.step(input, &status);
         let is_over = self.recorder.machine.turn.ending().is_some();
         let mut happened = happened;
+        // Where somebody can reply, an answer that asks suspends the turn and is not refused.
+        let unheard = happened.iter().any(|(it, _)| match it {
+            Entry::Answer(answer) => asks_user(&answer.message.text),
+            Entry::User { .. }
+            | Entry::Steering { .. }
+            | Entry::Result(_)
+            | Entry::Told { .. }
+            | Entry::Info { .. }
+            | Entry::Summary { .. }
+            | Entry::Ended { .. } => false,
+        });
         for effect in &effects {
-            if let Some(entry) = self.said(effect, plan.as_ref()) {
+            if let Some(entry) = self.said(effect, plan.as_ref(), unheard) {
                 happened.push((entry, Used::default()));
             }
         }
@@ -126,13 +136,16 @@ impl Driver<'_> {
         if self.recorder.row.plan != Some(plan.id) {
             let key = AttachmentKey { turn: String::new(), ..self.plan.key().clone() };
             self.world.store().attach(key, plan.id, self.world.around.now()).await?;
+            if let Some(goal) = self.settings.goal.as_ref().filter(|_| plan.goal.is_none()) {
+                self.plan.set_goal(plan, goal, &self.world.person).await?;
+            }
             self.recorder.row.plan = Some(plan.id);
         }
         Ok(())
     }
 
     /// What a step says to the model or the user.
-    fn said(&mut self, effect: &Effect, plan: Option<&Plan>) -> Option<Entry> {
+    fn said(&mut self, effect: &Effect, plan: Option<&Plan>, unheard: bool) -> Option<Entry> {
         let sender = self.attendant.sender();
         match effect {
             Effect::RefuseAnswer { open, refusal } => {
@@ -141,7 +154,7 @@ impl Driver<'_> {
                     self.recorder.machine.told_of_goal = Some(plan.revision.0);
                 }
                 sender.send(Event::Refused { open: open.len(), refusal: *refusal }).ok();
-                Some(Entry::Told { text: self.plan.refusal(plan, open) })
+                Some(Entry::Told { text: self.plan.refusal(plan, open, unheard) })
             }
             Effect::Tell(text) => Some(Entry::Told { text: text.clone() }),
             Effect::Inform(info) => {
@@ -198,7 +211,7 @@ impl Driver<'_> {
                 let text = "not run: the calls of this step are used up".to_owned();
                 let result = CallResult { call: call.id.clone(), text, is_error: true };
                 ends.push((call.clone(), CallEnd { result, whole: None }));
-            } else if let Some(result) = self.calls.refused(call, self.offered) {
+            } else if let Some(result) = self.calls.refused(call, self.recorder.machine.offered) {
                 ends.push((call.clone(), CallEnd { result, whole: None }));
             } else if let Some(end) = self.ended_before(call) {
                 ends.push((call.clone(), end));
@@ -295,7 +308,6 @@ impl Driver<'_> {
     /// Shows the plan if it has changed since it was last shown.
     pub(super) fn show_plan(&mut self, plan: Option<&Plan>, front: &mut dyn FrontEnd) {
         let Some(plan) = plan else { return };
-        self.sent_revision = Some(plan.revision);
         if self.shown.as_ref().is_some_and(|it| it.revision == plan.revision) {
             return;
         }
@@ -307,8 +319,7 @@ impl Driver<'_> {
     async fn end(&mut self, ending: Ending, front: &mut dyn FrontEnd) -> Result<Ended, Fail> {
         let plan = self.plan.whole().await?;
         self.show_plan(plan.as_ref(), front);
-        let mut answer =
-            self.recorder.last_answer().map(|it| it.message.text.clone()).unwrap_or_default();
+        let mut answer = self.recorder.last_words().unwrap_or_default().to_owned();
         let has_answer = match &ending {
             Ending::Answered | Ending::Asked | Ending::Planned | Ending::LetGo | Ending::Limit => {
                 true

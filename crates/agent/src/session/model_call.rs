@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::attend::Until;
 use super::driver::Driver;
-use super::entry::{Answer, Entry};
+use super::entry::{Answer, CallEnd, Entry};
 use super::event::{Event, FrontEnd};
 use crate::context::{self, Context, Instructions, SystemFacts, WorkerFacts};
-use crate::provider::{Delta, Failure, Message, ModelAnswer, ModelRequest, TokenUsage};
+use crate::provider::{CallResult, Delta, Failure, Message, ModelAnswer, ModelRequest, TokenUsage};
 use crate::turn::{self, Abort, Ask, Input, Offered};
 
 /// How often a session that waits for the end of a usage limit looks at the clock.
@@ -44,6 +44,7 @@ impl Driver<'_> {
             Until::Done(()) => {}
             Until::Abort => return self.step(Input::Abort(Abort::User), Vec::new()).await,
         }
+        self.remind(plan.as_ref()).await?;
         let request = self.request(ask, plan.as_ref());
         front.event(Event::Calling(ask.purpose));
         match self.answer(&request, front).await? {
@@ -59,6 +60,7 @@ impl Driver<'_> {
     fn request(&mut self, ask: &Ask, plan: Option<&Plan>) -> ModelRequest {
         let answer_id = self.recorder.next_answer();
         let built = self.in_context(ask, plan, context::build);
+        self.sent_revision = plan.map(|it| it.revision);
         ModelRequest {
             answer_id,
             system: built.system,
@@ -146,8 +148,12 @@ impl Driver<'_> {
             Until::Abort => Ok(Until::Abort),
             // Without a summary the call is tried as it is; the provider says if it is too long.
             Until::Done(Err(_)) => Ok(Until::Done(())),
+            // Nor does a summary help that says nothing.
+            Until::Done(Ok(answer)) if answer.text.trim().is_empty() => Ok(Until::Done(())),
             Until::Done(Ok(answer)) => {
                 let used = self.used(&answer.usage);
+                // The list is added anew.
+                self.sent_revision = None;
                 let entry = Entry::Summary { text: answer.text, through: summary.through };
                 self.recorder.record(vec![(entry, used)], ConversationState::Working).await?;
                 front.event(Event::Compacted);
@@ -205,7 +211,19 @@ impl Driver<'_> {
     ) -> Result<Until<()>, Fail> {
         let state = ConversationState::Waiting { until: Some(until), on: on.clone() };
         self.recorder.record(Vec::new(), state).await?;
-        front.event(Event::Waiting { until: Some(until), on });
+        self.plan.wait(&on).await?;
+        front.event(Event::Waiting { until: Some(until), on: on.clone() });
+        let waited = self.wait_until(until, front).await;
+        self.plan.wait_no_longer(&on).await?;
+        self.recorder.record(Vec::new(), ConversationState::Working).await?;
+        waited
+    }
+
+    async fn wait_until(
+        &mut self,
+        until: Timestamp,
+        front: &mut dyn FrontEnd,
+    ) -> Result<Until<()>, Fail> {
         while self.world.around.now() < until {
             let left = until.as_millisecond() - self.world.around.now().as_millisecond();
             let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
@@ -216,7 +234,6 @@ impl Driver<'_> {
                 Until::Done(()) => {}
             }
         }
-        self.recorder.record(Vec::new(), ConversationState::Working).await?;
         Ok(Until::Done(()))
     }
 
@@ -235,8 +252,11 @@ impl Driver<'_> {
             cost_micros: self.world.price.as_ref().map(|_| used.cost_micros),
         });
         let steering = self.world.store().messages(self.recorder.conversation.to_string()).await?;
+        // Calls of an answer without tools are not run, and have a result that says so.
+        let not_run = if ask.tools == Offered::Nothing { answer.calls.clone() } else { Vec::new() };
+        let calls = answer.calls.len() - not_run.len();
         let input = turn::Answer {
-            calls: u32::try_from(answer.calls.len()).unwrap_or(u32::MAX),
+            calls: u32::try_from(calls).unwrap_or(u32::MAX),
             asks_user: asks_user(&answer.text),
             misfit: self.misfit(&answer.text),
             has_steering: steering.iter().any(|it| it.steer),
@@ -248,7 +268,14 @@ impl Driver<'_> {
             return Err(Fail::ours("an answer is no message of the model"));
         };
         let entry = Answer { purpose: ask.purpose, message, stop, citations, usage };
-        self.step(Input::Answered(input), vec![(Entry::Answer(entry), used)]).await
+        let mut happened = vec![(Entry::Answer(entry), used)];
+        for call in not_run {
+            let text = "not run: no tools are offered now".to_owned();
+            let result = CallResult { call: call.id.clone(), text: text.clone(), is_error: true };
+            happened.push((Entry::Result(CallEnd { result, whole: None }), Used::default()));
+            front.event(Event::CallEnded { call, is_error: true, text });
+        }
+        self.step(Input::Answered(input), happened).await
     }
 
     /// Why a text does not fit the output schema.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 
-use punchlist_engine::plan_service::{self, PlanRequest};
 use punchlist_engine::tool_service::{self, Caller};
 use punchlist_engine::{Around, Engine, PlanHandle, Which, around};
 use punchlist_formats::dialect::Dialect;
@@ -154,11 +153,49 @@ impl TurnPlan {
         name: Option<&str>,
     ) -> Result<Result<(), String>, Error> {
         let Some(plan) = self.whole().await? else { return Ok(Ok(())) };
-        let ops = ops(change, &plan);
+        self.apply(&plan, ops(change, &plan), name).await
+    }
+
+    /// Says of the items that the turn has in progress what they wait for.
+    pub async fn wait(&self, on: &str) -> Result<(), Error> {
+        let Some(plan) = self.whole().await? else { return Ok(()) };
+        let items = self.status(Some(&plan), None).in_progress.into_iter();
+        let ops = items.map(|it| Op::Wait { item: it.into(), on: on.to_owned() }).collect();
+        // If somebody has changed an item meanwhile, it does not wait.
+        self.apply(&plan, ops, None).await?.ok();
+        Ok(())
+    }
+
+    /// Ends a wait of [`Self::wait`].
+    pub async fn wait_no_longer(&self, on: &str) -> Result<(), Error> {
+        let Some(plan) = self.whole().await? else { return Ok(()) };
+        let items = self.status(Some(&plan), None).in_progress.into_iter();
+        let waits =
+            |it: &Number| plan.get(*it).is_some_and(|it| it.waiting_on.as_deref() == Some(on));
+        let ops = items.filter(waits).map(|it| Op::Resume(it.into())).collect();
+        self.apply(&plan, ops, None).await?.ok();
+        Ok(())
+    }
+
+    /// Gives the plan a goal, in the name of the person who set it.
+    pub async fn set_goal(&self, plan: &Plan, goal: &str, by: &Actor) -> Result<(), Error> {
+        let goal = Goal { statement: goal.trim().to_owned(), ..Goal::default() };
+        let patch = PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() };
+        let ctx = Ctx { actor: by.clone(), ..self.ctx(None)? };
+        let change = Change::new(vec![Op::Plan(Box::new(patch))], ctx);
+        self.inner.store.change(plan.id, change).await.map(drop)
+    }
+
+    async fn apply(
+        &self,
+        plan: &Plan,
+        ops: Vec<Op>,
+        name: Option<&str>,
+    ) -> Result<Result<(), String>, Error> {
         if ops.is_empty() {
             return Ok(Ok(()));
         }
-        let gone = around::gone(&*self.inner.around, &plan);
+        let gone = around::gone(&*self.inner.around, plan);
         let ctx = Ctx { gone, ..self.ctx(None)? };
         let write = name.map(|it| self.write(it));
         let change = Change { write, ..Change::new(ops, ctx) };
@@ -167,25 +204,6 @@ impl TurnPlan {
             Err(Error::Refused(refusal)) => Ok(Err(refusal.to_string())),
             Err(error) => Err(error),
         }
-    }
-
-    /// Sets the goal of the plan in a person's name. Creates the plan if there is none.
-    pub async fn set_goal(&self, statement: &str, by: &Actor) -> Result<(), Error> {
-        let Inner { store, around, key, which, title, .. } = &*self.inner;
-        let now = around.now();
-        let ctx = Ctx { actor: by.clone(), ..self.ctx(None)? };
-        let request = PlanRequest {
-            project: key.project.clone(),
-            which: which.clone().unwrap_or_else(|| Which::Attached(key.clone())),
-            title: title.clone(),
-            id: ctx.ids.plan(),
-            now,
-        };
-        let plan = plan_service::ensure_attached(&**store, key.clone(), request).await?.plan;
-        let goal = Goal { statement: statement.trim().to_owned(), ..Goal::default() };
-        let patch = PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() };
-        store.change(plan, Change::new(vec![Op::Plan(Box::new(patch))], ctx)).await?;
-        Ok(())
     }
 
     /// Ends the wait of an item. Nothing happens if it does not wait.
@@ -249,9 +267,9 @@ impl TurnPlan {
     }
 
     /// Why an answer is not accepted: these items are open, or, if there are none, the goal is not
-    /// reached.
-    pub fn refusal(&self, plan: &Plan, open: &[Number]) -> String {
-        let also = Also { unheard: false, park: None };
+    /// reached. `unheard` says that the answer asks something, and nobody is there to reply.
+    pub fn refusal(&self, plan: &Plan, open: &[Number], unheard: bool) -> String {
+        let also = Also { unheard, park: None };
         if open.is_empty() {
             prompt::goal_refusal(plan, &self.missing(plan), also)
         } else {

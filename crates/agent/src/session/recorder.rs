@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
+use punchlist_model::remind::Watch;
 use punchlist_model::session::Store;
 use punchlist_model::store::turns::{
     ConversationState, EntryFilter, NewEntry, Turn as Row, TurnRecord, Used,
@@ -12,8 +13,9 @@ use punchlist_model::{ConversationId, RunId};
 use serde::{Deserialize, Serialize};
 
 use super::entry::{Answer, Entry, Recorded};
+use super::json_events::is_for_user;
 use crate::provider::ModelCallId;
-use crate::turn::Turn;
+use crate::turn::{Offered, Turn};
 
 /// What is stored of a turn besides its entries.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -23,6 +25,8 @@ pub(super) struct Machine {
     /// The run in which the scheduler records the calls.
     #[serde(default)]
     pub(super) run: Option<RunId>,
+    /// What the last model call offered.
+    pub(super) offered: Offered,
     /// How many answers the model has given.
     #[serde(default)]
     pub(super) answers: u32,
@@ -32,6 +36,9 @@ pub(super) struct Machine {
     /// The plan's revision at which the model was told that the goal is not reached.
     #[serde(default)]
     pub(super) told_of_goal: Option<u64>,
+    /// When the model was last reminded of its list.
+    #[serde(default)]
+    pub(super) watch: Watch,
 }
 
 /// Records one turn.
@@ -75,6 +82,23 @@ impl Recorder {
         self.entries.iter().rev().find_map(|it| match &it.entry {
             Entry::Answer(answer) => Some(answer),
             Entry::User { .. }
+            | Entry::Steering { .. }
+            | Entry::Result(_)
+            | Entry::Told { .. }
+            | Entry::Info { .. }
+            | Entry::Summary { .. }
+            | Entry::Ended { .. } => None,
+        })
+    }
+
+    /// The text of the last answer that is meant for the user.
+    pub(super) fn last_words(&self) -> Option<&str> {
+        self.entries.iter().rev().find_map(|it| match &it.entry {
+            Entry::Answer(answer) if is_for_user(answer.purpose) => {
+                Some(answer.message.text.as_str())
+            }
+            Entry::Answer(_)
+            | Entry::User { .. }
             | Entry::Steering { .. }
             | Entry::Result(_)
             | Entry::Told { .. }

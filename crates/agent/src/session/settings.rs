@@ -21,8 +21,7 @@ pub struct SessionSettings {
     pub dialect: Option<String>,
     /// The plan to work on, instead of one for each turn.
     pub plan: Option<String>,
-    /// What must be true in the end: the goal of the plan.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// What must be true in the end: the goal of the plan, if the plan has none.
     pub goal: Option<String>,
     /// The JSON Schema of the final answer.
     pub schema: Option<Value>,

@@ -282,7 +282,7 @@ fn told(
                 State::Done(outcome) => events.push(Event::CallEnded {
                     call: it,
                     is_error: !matches!(*outcome, Outcome::Success(_)),
-                    text: outcome.for_model(),
+                    text: mask(&outcome.for_model()).into_owned(),
                 }),
                 State::Live(_) => {}
             }
@@ -293,8 +293,9 @@ fn told(
             let call = calls.get(&CallId(question.call)).cloned();
             call.map(|call| Event::Asked { asked: question, call }).into_iter().collect()
         }
-        Happened::Output { call, line, .. } => {
+        Happened::Output { call, mut line, .. } => {
             let call = calls.get(&call).cloned();
+            line.text = mask(&line.text).into_owned();
             call.map(|call| Event::CallOutput { call, line }).into_iter().collect()
         }
         Happened::Lost { .. } | Happened::BatchDone(_) => Vec::new(),

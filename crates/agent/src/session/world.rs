@@ -6,7 +6,7 @@ use std::sync::Arc;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::{Around, Engine};
 use punchlist_model::session::Store;
-use punchlist_model::{Actor, Limits, Process};
+use punchlist_model::{Actor, Limits, Process, remind};
 use punchlist_sched::policy::Policy;
 use punchlist_sched::{Processes, Tool};
 use tokio::sync::mpsc::UnboundedSender;
@@ -84,6 +84,8 @@ pub struct World {
     pub rules_file: PathBuf,
     /// Limits on sizes and counts of plans.
     pub limits: Limits,
+    /// When the model is reminded of its list.
+    pub reminders: remind::Policy,
     /// What the system prompt says about the surroundings.
     pub facts: Facts,
     /// How much of a conversation the model reads.

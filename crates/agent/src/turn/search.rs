@@ -188,6 +188,9 @@ impl World {
         if is_without {
             assert_eq!(ask.tools, Offered::Nothing);
         }
+        if ask.purpose == Purpose::Plan {
+            assert_eq!(ask.tools, Offered::Planning);
+        }
         if ask.purpose == Purpose::Direct {
             assert!(!matches!(ask.tools, Offered::Everything | Offered::Planning));
         }

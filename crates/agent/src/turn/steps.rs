@@ -404,8 +404,8 @@ impl Steps {
                     Offered::Nothing
                 }
             }
-            Purpose::Plan if turn.options.is_plan_only => Offered::Planning,
-            Purpose::Plan | Purpose::Item(_) => Offered::Everything,
+            Purpose::Plan => Offered::Planning,
+            Purpose::Item(_) => Offered::Everything,
         };
         turn.call_model(Ask::new(purpose, tools))
     }

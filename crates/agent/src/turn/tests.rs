@@ -159,7 +159,7 @@ fn an_item_that_uses_up_its_calls_is_planned_again_and_then_skipped() {
     let reason = "The limit of 5 tool calls for this item was used up.".to_owned();
     let back = Effect::Change(PlanChange::GiveBack(Number(1), reason.clone()));
     assert_eq!(turn.step(Input::CallsEnded, &busy), [back]);
-    let ask = Ask::new(Purpose::Plan, Offered::Everything);
+    let ask = Ask::new(Purpose::Plan, Offered::Planning);
     assert_eq!(turn.step(Input::Changed, &pending), [Effect::CallModel(ask)]);
     turn.step(says("The same again."), &pending);
     turn.step(Input::Changed, &busy);

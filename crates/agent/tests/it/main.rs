@@ -8,5 +8,6 @@
 
 mod mcp;
 mod provider;
+mod session;
 mod tools;
 mod workers;

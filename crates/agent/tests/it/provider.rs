@@ -22,9 +22,9 @@ use punchlist_testkit::model::{Model, Script, Server};
 use serde_json::json;
 
 /// A key that must not be seen anywhere.
-const CANARY: &str = "sk-canary-2f9d81";
+pub(crate) const CANARY: &str = "sk-canary-2f9d81";
 
-const KINDS: [Kind; 5] =
+pub(crate) const KINDS: [Kind; 5] =
     [Kind::Anthropic, Kind::OpenAi, Kind::OpenAiChat, Kind::Gemini, Kind::Ollama];
 
 /// A model and the server that plays it.
@@ -55,13 +55,13 @@ fn each_with<F: Future<Output = ()>>(
     });
 }
 
-fn run(future: impl Future<Output = ()>) {
+pub(crate) fn run(future: impl Future<Output = ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(future);
 }
 
 /// Limits that tests can wait for.
-fn options() -> ClientOptions {
+pub(crate) fn options() -> ClientOptions {
     let retry = RetryOptions {
         attempts: 3,
         first_wait: Duration::from_millis(1),
@@ -79,7 +79,7 @@ fn surroundings() -> Surroundings {
 }
 
 /// The address of a kind's API on a server.
-fn address(kind: Kind, url: &str) -> String {
+pub(crate) fn address(kind: Kind, url: &str) -> String {
     match kind {
         Kind::Anthropic | Kind::OpenAi | Kind::OpenAiChat => format!("{url}/v1"),
         Kind::Gemini => format!("{url}/v1beta"),

@@ -88,6 +88,7 @@ pub(crate) fn world(
         outputs: places::outputs()?,
         rules_file: places::config()?,
         limits: settings.limits,
+        reminders: settings.reminders.clone(),
         facts,
         context: config.agent.context(),
     };

@@ -109,7 +109,7 @@ are open, 130 interrupted.";
             turn,
             dialect: self.dialect.clone().or_else(|| config.agent.dialect.clone()),
             plan: self.plan(app)?,
-            goal: self.goal.clone(),
+            goal: self.goal.clone().filter(|it| !it.trim().is_empty()),
             schema,
             budget: self.budget.unwrap_or(configured),
             wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),

@@ -18,6 +18,7 @@ mod archive;
 mod bad_input;
 mod builtin;
 mod characters;
+mod do_task;
 mod doctor;
 mod editing;
 mod events;

@@ -19,13 +19,19 @@ use super::{Api, Request, openai};
 pub struct Model {
     scripts: Vec<(String, Script)>,
     aside: String,
+    /// Whether requests without tools follow the scripts too.
+    has_no_asides: bool,
 }
 
 impl Model {
     /// A model that follows one script.
     #[must_use]
     pub fn new(script: Script) -> Self {
-        Self { scripts: vec![(String::new(), script)], aside: "ok".to_owned() }
+        Self {
+            scripts: vec![(String::new(), script)],
+            aside: "ok".to_owned(),
+            has_no_asides: false,
+        }
     }
 
     /// Uses another script in conversations that the user opened with this text, such as those of
@@ -42,6 +48,13 @@ impl Model {
     #[must_use]
     pub fn aside(mut self, text: &str) -> Self {
         text.clone_into(&mut self.aside);
+        self
+    }
+
+    /// Follows the scripts also in requests that offer no tools.
+    #[must_use]
+    pub fn without_asides(mut self) -> Self {
+        self.has_no_asides = true;
         self
     }
 
@@ -127,7 +140,8 @@ impl Shared {
         inner.id += 1;
         let conversation = String::new();
         let mut request = Request { conversation, api, model, key_header, body };
-        if request.tools().is_empty() || openai::is_compaction(&request.body) {
+        let is_aside = request.tools().is_empty() || openai::is_compaction(&request.body);
+        if is_aside && !inner.model.has_no_asides {
             let message = api.aside(&request.body, &inner.model.aside);
             inner.asides.push(request);
             return (message.into(), inner.id);

@@ -26,7 +26,6 @@ fn asks() -> Vec<(Strategy, Ask)> {
         (Purpose::Classify, Offered::Nothing),
         (Purpose::Direct, Offered::WithoutPlan),
         (Purpose::Direct, Offered::Nothing),
-        (Purpose::Plan, Offered::Everything),
         (Purpose::Plan, Offered::Planning),
         (Purpose::Item(Number(1)), Offered::Everything),
         (Purpose::Validate, Offered::Nothing),
