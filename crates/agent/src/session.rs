@@ -6,6 +6,8 @@
 //! that was cut off. Everything is recorded as it happens, so another process can show a session, and
 //! continue it after a crash. Only one process at a time runs a session.
 
+mod answers;
+mod attach;
 mod attend;
 mod driver;
 mod entry;
@@ -27,12 +29,12 @@ use punchlist_engine::Which;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::session::{self as agents, Seen};
 use punchlist_formats::prompt::{self, Tag, Tools};
-use punchlist_model::store::turns::{
-    Conversation, ConversationState, EntryFilter, Runner, Turn as Row, Used,
-};
+use punchlist_model::store::turns::{Conversation, EntryFilter, Runner, Turn as Row, Used};
 use punchlist_model::store::{AttachmentKey, Error};
 use punchlist_model::{ConversationId, SessionKey};
 
+pub use answers::Answers;
+pub use attach::{Attached, Attachment};
 pub use entry::{Answer, CallEnd, Entry, Recorded};
 pub use event::{Ended, Event, FrontEnd, Input};
 pub use json_events::{JsonEvents, is_for_user};
@@ -151,8 +153,9 @@ impl Session {
             used: Used::default(),
         };
         let machine = Machine {
-            turn: Turn::new(self.settings.turn.clone()),
+            turn: Turn::new(self.turn_options()),
             run: None,
+            offered: Offered::Nothing,
             answers: 0,
             changes: 0,
             told_of_goal: None,
@@ -173,7 +176,7 @@ impl Session {
         let Some(row) = last.filter(|it| it.ending.is_none()) else { return Ok(None) };
         let mut driver = self.stored(row).await?;
         front.event(began(&driver, true));
-        driver.recorder.record(Vec::new(), ConversationState::Working).await?;
+        driver.record_cut_off(front).await?;
         let mut effects = driver.recorder.machine.turn.resume();
         if effects.is_empty() {
             // The program ended before the first step.
@@ -225,8 +228,6 @@ impl Session {
             driver.cut_off = Some(CutOff::read(&*store, run, self.world.around.now()).await?);
         }
         driver.recorder.machine.run = Some(driver.calls.id());
-        // What the model was offered when it gave the last answer follows from what it was asked.
-        driver.offered = Offered::Everything;
         driver.shown = driver.plan.whole().await?;
         Ok(driver)
     }
@@ -282,8 +283,14 @@ impl Session {
             cut_off: None,
             sent_revision: None,
             shown: None,
-            offered: Offered::Everything,
         })
+    }
+
+    /// How a turn is to be worked on. Where somebody can be asked, the model may ask, too.
+    fn turn_options(&self) -> turn::Options {
+        let options = self.settings.turn.clone();
+        let is_attended = options.is_attended || self.world.is_attended;
+        turn::Options { is_attended, ..options }
     }
 
     /// What the model is told once of the list that the last turn left open.

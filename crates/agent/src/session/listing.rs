@@ -1,5 +1,6 @@
 //! Stored sessions: found by id, and shown in lists. Pure but for the store.
 
+use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
 use punchlist_formats::text::secret::mask;
 use punchlist_formats::text::{Colour, Line, Style, one_line, pad};
@@ -48,6 +49,13 @@ pub async fn find(
             .hint("type more of the id."))
         }
     }
+}
+
+/// Whether a process runs the session, as far as this one can tell.
+pub fn is_running(conversation: &Conversation, around: &dyn Around) -> bool {
+    let Some(runner) = &conversation.runner else { return false };
+    let has_ended = runner.process.as_ref().is_some_and(|it| around.has_ended(it));
+    runner.until > around.now() && !has_ended
 }
 
 /// What a session does now, in words. A runner whose lease has ended, or that is gone, does nothing.
@@ -126,16 +134,15 @@ fn entry(entry: &Entry) -> Vec<Line> {
                     Arguments::Object(value) => value.to_string(),
                     Arguments::Invalid(text) => text.clone(),
                 };
-                let line = format!("  {}  {}", call.tool, mask(&arguments));
-                lines.push(Line::of(&cut(&one_line(&line)), Style::Dim));
+                let line = format!("{}  {}", call.tool, mask(&arguments));
+                lines.push(Line::of(&format!("  {}", cut(&one_line(&line))), Style::Dim));
             }
             lines
         }
         Entry::Result(end) => {
             let failed = if end.result.is_error { "failed: " } else { "" };
-            let first = end.result.text.lines().find(|it| !it.trim().is_empty());
-            let line = format!("    {failed}{}", mask(first.unwrap_or_default()));
-            vec![Line::of(&cut(&one_line(&line)), Style::Dim)]
+            let line = format!("{failed}{}", mask(first_words(&end.result.text)));
+            vec![Line::of(&format!("    {}", cut(&one_line(&line))), Style::Dim)]
         }
         Entry::Told { text: said } => text("  (to the model) ", &first_line(said), Style::Dim),
         Entry::Info { text: said } => text("  ", said, Style::Dim),
@@ -150,6 +157,16 @@ fn one_line_owned(text: &str) -> String {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The first line of a result that says something: not the label and the fence above foreign text.
+fn first_words(text: &str) -> &str {
+    let mut lines = text.lines().filter(|it| !it.trim().is_empty()).peekable();
+    let first = lines.next().unwrap_or_default();
+    match lines.next_if(|it| it.starts_with("```")) {
+        Some(_) => lines.next().unwrap_or_default(),
+        None => first,
+    }
 }
 
 /// The most characters of a line of a transcript.

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entry::{Answer, Entry, Recorded};
 use crate::provider::ModelCallId;
-use crate::turn::Turn;
+use crate::turn::{Offered, Turn};
 
 /// What is stored of a turn besides its entries.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -23,6 +23,8 @@ pub(super) struct Machine {
     /// The run in which the scheduler records the calls.
     #[serde(default)]
     pub(super) run: Option<RunId>,
+    /// What the last model call offered.
+    pub(super) offered: Offered,
     /// How many answers the model has given.
     #[serde(default)]
     pub(super) answers: u32,

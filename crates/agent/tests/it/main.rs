@@ -6,5 +6,6 @@
     reason = "a test that cannot go on should stop there"
 )]
 
+mod crash;
 mod provider;
 mod tools;

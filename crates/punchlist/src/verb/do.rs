@@ -56,6 +56,9 @@ pub(crate) struct Do {
     /// Keep questions open until they are answered by `punchlist answer` elsewhere
     #[arg(long)]
     wait: bool,
+    /// Go on in the background; `resume` shows the session, and questions wait for `answer`
+    #[arg(long, conflicts_with = "quiet")]
+    detach: bool,
     /// Print only the answer
     #[arg(long, short)]
     quiet: bool,
@@ -78,6 +81,7 @@ Examples:
   punchlist do --model ollama/qwen3 --strategy steps \"Write a changelog\"
   punchlist do --model scripted:examples/scripted.json \"Write a release note\"
   git log -5 | punchlist do - --quiet
+  punchlist do --detach \"Write the missing tests\"
 
 Exit codes: 0 answered and nothing is open, 6 failed or not validated, 7 items
 are open, 130 interrupted.";
@@ -110,7 +114,10 @@ are open, 130 interrupted.";
             (false, false) => Output::Lines,
         };
         let runtime = session::runtime()?;
-        let world = session::world(app, &config, &model, provider, self.wait)?;
+        let world = session::world(app, &config, &model, provider, self.wait || self.detach)?;
+        if self.detach {
+            return session::detach(app, world, settings, &task);
+        }
         session::head(app, &settings, output, &[]);
         runtime.block_on(async {
             let mut session = Session::create(world, settings, &task).await?;
