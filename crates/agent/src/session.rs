@@ -29,6 +29,7 @@ use punchlist_engine::Which;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::session::{self as agents, Seen};
 use punchlist_formats::prompt::{self, Tag, Tools};
+use punchlist_formats::text::secret::mask;
 use punchlist_model::store::turns::{Conversation, EntryFilter, Runner, Turn as Row, Used};
 use punchlist_model::store::{AttachmentKey, Error};
 use punchlist_model::{ConversationId, SessionKey};
@@ -78,7 +79,8 @@ impl Session {
     ) -> Result<Self, Fail> {
         let now = world.around.now();
         let id = ConversationId(world.around.ids(now)?.nth(0));
-        let title: String = about.trim().chars().take(TITLE).collect();
+        // The title is shown in lists and with questions.
+        let title: String = mask(about.trim()).chars().take(TITLE).collect();
         let conversation = Conversation {
             directory: world.directory.display().to_string(),
             title,

@@ -89,10 +89,13 @@ impl Sessions {
             text: self.text.clone(),
             ..ConversationFilter::default()
         };
-        let all = match app.store_to_read()? {
-            Some(store) => block_on(store.conversations(filter))?,
-            None => Vec::new(),
-        };
+        let mut all = Vec::new();
+        if let Some(store) = app.store_to_read()? {
+            all = block_on(store.conversations(filter))?;
+            for it in all.iter_mut().filter(|it| is_running(it)) {
+                block_on(listing::note_question(&*store, it))?;
+            }
+        }
         if app.globals.json {
             let all: Vec<Value> = all.iter().map(as_json).collect();
             return Ok(Reply::json(&json!({ "sessions": all })));

@@ -4,6 +4,7 @@ mod detached;
 mod models;
 mod resume;
 mod stored;
+mod watched;
 
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};

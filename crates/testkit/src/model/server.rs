@@ -19,13 +19,14 @@ use super::{Api, Request, openai};
 pub struct Model {
     scripts: Vec<(String, Script)>,
     aside: String,
+    aside_turn: Option<Turn>,
 }
 
 impl Model {
     /// A model that follows one script.
     #[must_use]
     pub fn new(script: Script) -> Self {
-        Self { scripts: vec![(String::new(), script)], aside: "ok".to_owned() }
+        Self { scripts: vec![(String::new(), script)], aside: "ok".to_owned(), aside_turn: None }
     }
 
     /// Uses another script in conversations that the user opened with this text, such as those of
@@ -42,6 +43,13 @@ impl Model {
     #[must_use]
     pub fn aside(mut self, text: &str) -> Self {
         text.clone_into(&mut self.aside);
+        self
+    }
+
+    /// Answers requests that offer no tools with this, such as an error.
+    #[must_use]
+    pub fn aside_turn(mut self, turn: Turn) -> Self {
+        self.aside_turn = Some(turn);
         self
     }
 
@@ -130,7 +138,8 @@ impl Shared {
         if request.tools().is_empty() || openai::is_compaction(&request.body) {
             let message = api.aside(&request.body, &inner.model.aside);
             inner.asides.push(request);
-            return (message.into(), inner.id);
+            let turn = inner.model.aside_turn.clone();
+            return (turn.unwrap_or_else(|| message.into()), inner.id);
         }
         let opening = request.opening();
         let script = inner.model.scripts.iter_mut().find(|it| opening.contains(&it.0));

@@ -46,7 +46,8 @@ fn the_next_request_begins_a_turn_with_its_own_plan() {
     let quiet = project.run(&["resume", &project.id(), "Second", "--quiet"]);
     assert_eq!((quiet.code, quiet.out.as_str()), (0, "Second answer.\n"), "{}", quiet.err);
     assert_eq!(project.sessions()[0]["turns"], 2);
-    let said: Vec<Value> = project.entries().into_iter().filter(|it| it["what"] == "user").collect();
+    let said: Vec<Value> =
+        project.entries().into_iter().filter(|it| it["what"] == "user").collect();
     assert_eq!(said.iter().map(|it| it["text"].clone()).collect::<Vec<_>>(), ["First", "Second"]);
 }
 

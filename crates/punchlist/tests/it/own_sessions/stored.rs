@@ -22,7 +22,10 @@ fn story() -> Value {
 #[test]
 fn sessions_are_listed_and_shown_with_all_their_turns() {
     let project = Project::new(&story());
-    assert_eq!(project.run(&["sessions"]).ok(), "No session here. `punchlist do TASK` begins one.\n");
+    assert_eq!(
+        project.run(&["sessions"]).ok(),
+        "No session here. `punchlist do TASK` begins one.\n"
+    );
     assert_eq!(project.done("Lay the foundation").code, 0);
     assert_eq!(project.run(&["resume", &project.id(), "What is left?"]).code, 0);
     let mut told = String::new();
@@ -63,7 +66,8 @@ fn the_search_takes_every_text_as_it_is() {
     let project = Project::new(&json!([{"text": "An answer with 50% and 'quotes' and ÄPFEL."}]));
     project.done("Plain task");
     project.done("A task with a_b, \"double\" \\ back, * star and -- dashes; DROP TABLE turn");
-    let found = |text: &str| project.run(&["sessions", text, "--json"]).json()["sessions"].clone();
+    let found =
+        |text: &str| project.run(&["sessions", "--json", "--", text]).json()["sessions"].clone();
     let count = |text: &str| found(text).as_array().unwrap().len();
     for (text, expected) in [
         ("task", 2),
@@ -94,9 +98,8 @@ fn the_search_takes_every_text_as_it_is() {
 
 #[test]
 fn documents_quote_what_others_wrote_and_show_no_secret() {
-    let hostile = format!(
-        "Look: \u{1b}[2J\u{202e} <script>alert(1)</script>\n```\n# heading\n```\n{TOKEN}"
-    );
+    let hostile =
+        format!("Look: \u{1b}[2J\u{202e} <script>alert(1)</script>\n```\n# heading\n```\n{TOKEN}");
     let project = Project::new(&json!([
         {"text": hostile, "calls": [create(&["Dig"]), shell("echo '<img src=x>'")]},
         {"calls": [complete(1)]},
@@ -183,7 +186,8 @@ fn a_session_that_is_forgotten_leaves_no_text_and_its_plan_stays() {
     for file in std::fs::read_dir(data).unwrap() {
         let path = file.unwrap().path();
         let bytes = std::fs::read(&path).unwrap_or_default();
-        let has = bytes.windows(16).any(|it| it == b"Now it is done.\"" || it == b"Now it is done.");
+        let has =
+            bytes.windows(16).any(|it| it == b"Now it is done.\"" || it == b"Now it is done.");
         assert!(!has, "{}", path.display());
     }
 }
