@@ -16,6 +16,7 @@ pub mod export;
 mod json_events;
 pub mod listing;
 mod model_call;
+mod model_worker;
 mod plan;
 mod plan_tools;
 mod recorder;
@@ -39,16 +40,19 @@ pub use attach::{Attached, Attachment};
 pub use entry::{Answer, CallEnd, Entry, Recorded};
 pub use event::{Ended, Event, FrontEnd, Input};
 pub use json_events::{JsonEvents, is_for_user};
+pub use model_worker::ModelLoop;
 pub use plan::TurnPlan;
 pub use settings::{Allowance, Budget, SessionSettings, money};
-pub use world::{Facts, TurnTools, World};
+pub use world::{Connect, Facts, TurnTools, World};
 
 use attend::{Attendant, lease_end};
 use driver::Driver;
 use recorder::{Machine, Recorder, entries, not_json};
 use tool_calls::{Calls, CutOff};
 
+use crate::mcp;
 use crate::turn::{self, Ending, Offered, Turn};
+use crate::workers::delegate;
 
 /// How many entries of earlier turns are read, for each message that is shown.
 const ENTRIES_PER_MESSAGE: usize = 8;
@@ -167,7 +171,11 @@ impl Session {
         let happened = happened.map(|it| (it, Used::default())).collect();
         let mut driver = self.driver(row, machine, text.to_owned()).await?;
         driver.recorder.machine.run = Some(driver.calls.id());
+        if let Some(goal) = &self.settings.goal {
+            driver.plan.set_goal(goal, &self.world.person).await?;
+        }
         front.event(began(&driver, false));
+        self.tell_servers(front);
         let effects = driver.step(turn::Input::Begin, happened).await?;
         finish(driver, effects, front).await
     }
@@ -189,6 +197,7 @@ impl Session {
 
     /// Ends the work of this process on the session. Another may continue it.
     pub async fn close(self) -> Result<(), Fail> {
+        self.world.servers.shut_down().await;
         self.seen(true).await?;
         Ok(self.world.store().let_go(self.id(), self.runner.name.clone()).await?)
     }
@@ -230,6 +239,10 @@ impl Session {
             driver.cut_off = Some(CutOff::read(&*store, run, self.world.around.now()).await?);
         }
         driver.recorder.machine.run = Some(driver.calls.id());
+        if let Some(plan) = delegate::TurnPlan::plan(&driver.plan).await? {
+            // Whoever worked on a delegated item ended with the program.
+            plan.release_delegated(&self.agent()).await?;
+        }
         driver.shown = driver.plan.whole().await?;
         Ok(driver)
     }
@@ -244,6 +257,7 @@ impl Session {
         let dialect = self.settings.dialect().map_err(Fail::usage)?;
         let plan = TurnPlan::new(plan::Inner {
             store: Arc::clone(store),
+            engine: self.world.engine.clone(),
             around: Arc::clone(&self.world.around),
             conversation: self.id(),
             key: AttachmentKey { turn: row.id.clone(), ..self.attachment() },
@@ -258,7 +272,8 @@ impl Session {
             process: self.world.process.clone(),
         });
         let attendant = Attendant::new(&self.world, self.id(), self.runner.clone()).await?;
-        let calls = Calls::start(&self.world, &plan, &self.conversation.title).await?;
+        let sender = attendant.sender();
+        let calls = Calls::start(&self.world, &plan, &self.conversation.title, &sender).await?;
         let most = self.world.context.history.saturating_mul(ENTRIES_PER_MESSAGE);
         let last = u32::try_from(most).unwrap_or(u32::MAX).max(1);
         let filter = EntryFilter { last, ..EntryFilter::default() };
@@ -293,6 +308,15 @@ impl Session {
         let options = self.settings.turn.clone();
         let is_attended = options.is_attended || self.world.is_attended;
         turn::Options { is_attended, ..options }
+    }
+
+    /// Tells the user which MCP servers are not there.
+    fn tell_servers(&self, front: &mut dyn FrontEnd) {
+        for server in self.world.servers.report() {
+            if server.status != mcp::Status::Connected || server.why.is_some() {
+                front.event(Event::Info(server.to_string()));
+            }
+        }
     }
 
     /// What the model is told once of the list that the last turn left open.

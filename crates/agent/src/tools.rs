@@ -11,6 +11,7 @@ mod place;
 mod read;
 mod search;
 mod shell;
+mod stopped;
 mod text;
 mod write;
 
@@ -21,6 +22,7 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use punchlist_sched::call::{Checked, Ended, Kind};
 use punchlist_sched::policy::Subject;
+use punchlist_sched::sandbox::InForce;
 use punchlist_sched::{Access, Output, Tool, Work};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -45,6 +47,8 @@ pub struct Options {
     /// Further places that tools never write, whatever the policy says, such as Punchlist's own
     /// configuration and data.
     pub guarded: Vec<PathBuf>,
+    /// The sandbox of commands.
+    pub sandbox: InForce,
 }
 
 /// The kind of shell commands, for limits. The other tools have no kind.
@@ -54,7 +58,7 @@ pub const SHELL: Kind = Kind(1);
 pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
     let root = Root::new(&options.root)?.guarding(&options.guarded);
     Ok(vec![
-        Arc::new(Shell::new(root.clone(), options.environment)),
+        Arc::new(Shell::new(root.clone(), options.environment, options.sandbox)),
         Arc::new(Read::new(root.clone())),
         Arc::new(Write::new(root.clone())),
         Arc::new(Edit::new(root.clone())),
@@ -64,7 +68,7 @@ pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
 }
 
 /// The schema of a tool's arguments, without references, which not every provider follows.
-fn schema<T: JsonSchema>() -> Value {
+pub(crate) fn schema<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(map) = schema.as_object_mut() {
@@ -75,13 +79,13 @@ fn schema<T: JsonSchema>() -> Value {
     schema
 }
 
-fn arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+pub(crate) fn arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     T::deserialize(arguments).map_err(|why| format!("the arguments do not fit: {why}"))
 }
 
 /// What the policy decides about. A place outside the root counts as another tool, so that a rule
 /// for `read` does not apply to `read:outside`.
-fn subject(tool: &str, place: &Place, harmless: bool) -> Subject {
+pub(crate) fn subject(tool: &str, place: &Place, harmless: bool) -> Subject {
     Subject {
         tool: if place.inside { tool.to_owned() } else { format!("{tool}:outside") },
         harmless: harmless && place.inside,

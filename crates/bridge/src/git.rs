@@ -1,7 +1,10 @@
-//! Asks git for the first commit of a repository.
+//! Asks git for the first commit of a repository; [`worktree`] makes and removes worktrees.
 //!
-//! It distinguishes a moved repository from a new one. The call has a timeout, and git is prevented
-//! from using the network: a repository's own configuration could name a program for that.
+//! The first commit distinguishes a moved repository from a new one. The call has a timeout, and git
+//! is prevented from using the network: a repository's own configuration could name a program for
+//! that.
+
+pub mod worktree;
 
 use std::path::Path;
 use std::process::Command;

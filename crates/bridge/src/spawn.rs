@@ -1,7 +1,7 @@
 //! An agent as a worker: the command line for one item of a plan, and the parser of its stream.
 //!
-//! Pure: [`command`] returns a command line, [`Worker`] gets the bytes that the program prints and
-//! its exit code. The caller starts the process with a directory and an environment, and ends it.
+//! Pure: [`command`] returns a command line, [`WorkerStream`] gets the bytes that the program prints
+//! and its exit code. The caller starts the process with a directory and an environment, and ends it.
 //! Nothing here grants a permission: the user's settings of the agent, or the arguments of the
 //! worker's profile, say what it may do without asking.
 
@@ -12,13 +12,15 @@ mod tests;
 use punchlist_formats::hook::Agent;
 use punchlist_formats::text::{mask, one_line};
 use punchlist_model::{ListEntry, Status};
-use punchlist_streams::event::{Event, Item, Kind, Outcome, Role, Status as Todo};
+use punchlist_streams::event::{Event, Item, Kind, Outcome, Role, Status as Todo, Usage};
 use punchlist_streams::{Options, Source, Stream};
 
 /// Most bytes of one text in a prompt. Linux limits an argument to 128 KiB.
 const MOST_BYTES: usize = 30_000;
 /// Most bytes of an answer that are kept, somewhat more than an item's outcome may have.
 const MOST_ANSWER: usize = 60_000;
+/// Most errors that are kept: the last ones.
+const MOST_ERRORS: usize = 8;
 
 /// One item, for one agent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +33,8 @@ pub struct Job<'a> {
     pub model: Option<&'a str>,
     /// Further arguments, from the worker's profile.
     pub arguments: &'a [String],
+    /// Instructions, from the worker's profile; may be empty.
+    pub instructions: &'a str,
     /// The item's title.
     pub title: &'a str,
     /// The item's context; may be empty.
@@ -68,6 +72,9 @@ pub fn command(job: &Job<'_>) -> Vec<String> {
 /// The prompt. It begins with a letter, so that no program takes it for an option.
 pub fn prompt(job: &Job<'_>) -> String {
     let mut prompt = String::from("Do this one item of a larger plan, and nothing beyond it.\n\n");
+    if !job.instructions.trim().is_empty() {
+        prompt.push_str(&format!("{}\n\n", cut(job.instructions.trim())));
+    }
     prompt.push_str(&cut(one_line(job.title).trim()));
     prompt.push('\n');
     for (head, text) in [("", job.context), ("It is done when:\n", job.criteria)] {
@@ -101,7 +108,7 @@ pub enum News {
 }
 
 /// How a worker ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Ended {
     /// The agent's id of its session.
     pub session: Option<String>,
@@ -109,10 +116,27 @@ pub struct Ended {
     pub answer: String,
     /// Why it failed; `None` if it reported success. The check decides whether the item is done.
     pub failure: Option<String>,
+    /// The last errors that it reported, oldest first. It may have recovered from them.
+    pub errors: Vec<String>,
+    /// What it used, its sub-agents included, as far as it says so.
+    pub usage: WorkerUsage,
+}
+
+/// What a worker used.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct WorkerUsage {
+    /// Tokens that the models read, including cached ones if the program counts them.
+    pub input_tokens: u64,
+    /// Tokens that the models wrote.
+    pub output_tokens: u64,
+    /// Tokens that were read from the cache.
+    pub cached_tokens: u64,
+    /// The cost in US dollars.
+    pub cost_usd: f64,
 }
 
 /// Parses the stream of one worker.
-pub struct Worker {
+pub struct WorkerStream {
     stream: Stream,
     state: StreamState,
 }
@@ -127,8 +151,9 @@ struct StreamState {
     is_open: bool,
     /// How the last turn of the agent itself ended.
     end: Option<Outcome>,
-    /// The last error that was not recovered from.
-    error: Option<String>,
+    /// The last errors.
+    errors: Vec<String>,
+    usage: WorkerUsage,
     /// What it is doing, without the count.
     doing: String,
     /// How many of its own items are done, and how many there are.
@@ -138,7 +163,7 @@ struct StreamState {
     news: Vec<News>,
 }
 
-impl Worker {
+impl WorkerStream {
     /// The parser for one run of an agent in a directory.
     pub fn new(agent: Agent, directory: &str) -> Self {
         let source = match agent {
@@ -146,13 +171,19 @@ impl Worker {
             Agent::Codex => Source::Codex,
             Agent::Gemini => Source::Gemini,
         };
+        Self::of(source, directory)
+    }
+
+    /// The parser for one run of a program with this kind of output.
+    pub fn of(source: Source, directory: &str) -> Self {
         let state = StreamState {
             directory: directory.trim_end_matches('/').to_owned(),
             session: None,
             answer: String::new(),
             is_open: false,
             end: None,
-            error: None,
+            errors: Vec::new(),
+            usage: WorkerUsage::default(),
             doing: String::new(),
             count: None,
             reported: String::new(),
@@ -177,7 +208,7 @@ impl Worker {
     pub fn end(mut self, code: Option<i32>) -> Ended {
         let state = &mut self.state;
         self.stream.end(&mut |event: &Event<'_>| state.observe(event));
-        let StreamState { session, answer, end, error, .. } = self.state;
+        let StreamState { session, answer, end, errors, usage, .. } = self.state;
         // An interrupted program may exit with 0, and a failed one may print nothing.
         let failure = match (end, code) {
             (Some(Outcome::Success), Some(0)) => None,
@@ -189,11 +220,29 @@ impl Worker {
                 Some(format!("it ended with {code} and did not say that it was done"))
             }
         };
-        let failure = failure.map(|it| match error {
+        let failure = failure.map(|it| match errors.last() {
             Some(error) => format!("{it}: {error}"),
             None => it,
         });
-        Ended { session, answer: answer.trim().to_owned(), failure }
+        Ended { session, answer: answer.trim().to_owned(), failure, errors, usage }
+    }
+}
+
+impl WorkerUsage {
+    fn add(&mut self, usage: &Usage) {
+        let counts = [
+            (&mut self.input_tokens, usage.input_tokens),
+            (&mut self.output_tokens, usage.output_tokens),
+            (&mut self.cached_tokens, usage.cached_tokens),
+        ];
+        for (sum, tokens) in counts {
+            let Some(tokens) = tokens else { continue };
+            *sum = if usage.cumulative { (*sum).max(tokens) } else { sum.saturating_add(tokens) };
+        }
+        if let Some(cost) = usage.cost_usd.filter(|it| it.is_finite() && *it >= 0.0) {
+            self.cost_usd =
+                if usage.cumulative { self.cost_usd.max(cost) } else { self.cost_usd + cost };
+        }
     }
 }
 
@@ -223,9 +272,13 @@ impl StreamState {
             }
             Kind::TodoList { items, unconfirmed: false, .. } if !is_sub => self.list(items),
             Kind::TurnCompleted { status, .. } if !is_sub => self.end = Some(*status),
+            Kind::Usage(usage) => self.usage.add(usage),
             Kind::Error { message, .. } if !is_sub => {
                 let message = message.to_str();
-                self.error = Some(one_line(mask(&message).trim()).into_owned());
+                self.errors.push(one_line(mask(&message).trim()).into_owned());
+                if self.errors.len() > MOST_ERRORS {
+                    self.errors.remove(0);
+                }
             }
             Kind::SessionStarted { .. }
             | Kind::TurnStarted { .. }
@@ -238,7 +291,6 @@ impl StreamState {
             | Kind::Info { .. }
             | Kind::MessageQueued { .. }
             | Kind::TodoList { .. }
-            | Kind::Usage(_)
             | Kind::TurnCompleted { .. }
             | Kind::Error { .. }
             | Kind::Warning { .. } => {}
@@ -253,6 +305,8 @@ impl StreamState {
     }
 
     fn list(&mut self, items: &[Item<'_>]) {
+        // The list came from a tool call, so a text before it is not the answer.
+        self.is_open = false;
         let counts = |it: &&Item<'_>| it.status != Todo::Cancelled;
         let all = items.iter().filter(counts).count();
         let done = items.iter().filter(|it| it.status == Todo::Completed).count();

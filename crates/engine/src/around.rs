@@ -27,6 +27,11 @@ pub fn gone(around: &dyn Around, plan: &Slice) -> Vec<Process> {
     processes.filter(|it| around.has_ended(it)).cloned().collect()
 }
 
+/// This process, as the holder of claims that end when it ends; `None` if the system hides it.
+pub fn this_process() -> Option<Process> {
+    process::process(&System::host(), std::process::id())
+}
+
 /// The operating system that the program runs on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct System;

@@ -10,6 +10,7 @@
 //! - [`archive`]: exports and imports whole plans.
 //! - [`check`]: runs checks and records evidence.
 //! - [`policy`]: who may do what.
+//! - [`workers`]: agents' programs that do an item, and what is kept of them.
 //! - [`run`], [`outputs`], [`ledger`]: run plan files, keep the outputs of calls, keep calls and
 //!   questions in the store.
 //! - [`answering`]: answers questions.
@@ -55,6 +56,7 @@ pub mod settings;
 pub mod stream_input;
 pub mod tool_service;
 pub mod watch;
+pub mod workers;
 
 pub use around::{Around, System};
 pub use conversation::{CallResult, Conversation, Stop};

@@ -11,6 +11,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use punchlist_formats::prompt::Tag;
@@ -18,6 +19,7 @@ use punchlist_model::Limits;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::Policy;
 use punchlist_model::store::Durability;
+use punchlist_sched::sandbox::Sandbox;
 
 use crate::conversation;
 use crate::fail::Fail;
@@ -37,6 +39,8 @@ pub struct Settings {
     pub durability: Durability,
     /// The gate setting, if the user set one.
     pub gate: Option<Gate>,
+    /// What happens with the shell commands of a model.
+    pub sandbox: Sandbox,
     /// When agents are reminded of their lists.
     pub reminders: Policy,
     /// The tag around texts for the model.
@@ -46,6 +50,8 @@ pub struct Settings {
     /// The tables that other parts of the program read, such as `[agent]`, as the user's file and the
     /// command line have them. A project's file cannot set them.
     pub others: serde_json::Map<String, serde_json::Value>,
+    /// The tables `[mcp.NAME]` of the user's file, in the order of names. The agent reads them.
+    pub mcp: BTreeMap<String, serde_json::Value>,
     /// What was ignored, and why.
     pub notes: Vec<String>,
     /// The settings of the project's file that were ignored because they would loosen something.
@@ -75,6 +81,9 @@ impl Settings {
         self.table("", &table, whose).map_err(|why| in_place(why, &place))?;
         self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
         self.notes.extend(self.ignored(&place));
+        if let Some(servers) = table.get("mcp") {
+            self.add_servers(&place, servers, whose)?;
+        }
         if table.contains_key("policy") {
             self.add_rules(&place, text, whose)?;
         }
@@ -89,21 +98,52 @@ impl Settings {
                     .hint("write it as `-c limits.title=200`."));
             };
             let key = key.trim();
-            // An agent could pass such a rule on its own command line.
+            // An agent could pass such a rule or program on its own command line.
             if is_below("policy", key) {
                 return Err(Fail::usage(format!(
                     "-c {key}: policy rules are only read from files"
                 ))
                 .hint("write a [[policy]] table into your config.toml."));
             }
+            // These name programs to run, or who is sent keys and files.
+            for table in ["mcp", "providers", "workers"] {
+                if is_below(table, key) {
+                    return Err(Fail::usage(format!(
+                        "-c {key}: [{table}] is only read from files"
+                    ))
+                    .hint(format!("write a [{table}.NAME] table into your config.toml.")));
+                }
+            }
             self.set(key, value.trim()).map_err(|why| in_place(why, "-c"))?;
-            if is_for_others(key) {
+            if is_for_others(key) && key != "agent.sandbox" {
                 if is_below("team", key) {
                     self.notes.push(format!("-c {key} does nothing yet"));
                 }
                 self.set_other(key, value.trim());
             }
         }
+        Ok(())
+    }
+
+    /// Keeps the MCP servers of the user's file. A project's file names none: it could start programs.
+    fn add_servers(
+        &mut self,
+        place: &str,
+        servers: &toml::Value,
+        whose: Whose,
+    ) -> Result<(), Fail> {
+        if whose == Whose::Project {
+            self.notes.push(format!(
+                "ignored [mcp] of {place}: servers of a project are in its .mcp.json"
+            ));
+            return Ok(());
+        }
+        let bad = |why: String| {
+            Fail::usage(format!("{place}: mcp: {why}"))
+                .hint("write a table [mcp.NAME] for each server.")
+        };
+        self.mcp = serde::Deserialize::deserialize(servers.clone())
+            .map_err(|why: toml::de::Error| bad(why.message().to_owned()))?;
         Ok(())
     }
 
@@ -155,8 +195,8 @@ impl Settings {
         for (name, value) in table {
             let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
             let text = match value {
-                _ if is_for_others(&key) => {
-                    self.keep_other(&key, value, whose);
+                _ if above.is_empty() && is_for_others(&key) => {
+                    self.keep_other(&key, value, whose)?;
                     continue;
                 }
                 toml::Value::Table(inner) => {
@@ -182,16 +222,27 @@ impl Settings {
     }
 
     /// Keeps a table that another part reads.
-    fn keep_other(&mut self, key: &str, value: &toml::Value, whose: Whose) {
-        if is_below("policy", key) || is_below("team", key) {
-            return;
+    fn keep_other(&mut self, key: &str, value: &toml::Value, whose: Whose) -> Result<(), Fail> {
+        // These are read elsewhere, or do nothing yet.
+        if ["policy", "team", "mcp"].contains(&key) {
+            return Ok(());
         }
-        match (whose, serde_json::to_value(value)) {
-            (Whose::User, Ok(value)) => drop(self.others.insert(key.to_owned(), value)),
-            (Whose::User, Err(_)) => {}
+        if whose == Whose::Project {
             // A project must not choose who is sent its files, or which commands run.
-            (Whose::Project, _) => self.loosening.push(format!("[{key}]")),
+            self.loosening.push(format!("[{key}]"));
+            return Ok(());
         }
+        let mut value = value.clone();
+        if key == "agent"
+            && let Some(sandbox) = value.as_table_mut().and_then(|it| it.remove("sandbox"))
+        {
+            let text = sandbox.as_str().map_or_else(|| sandbox.to_string(), str::to_owned);
+            self.set("agent.sandbox", &text)?;
+        }
+        if let Ok(value) = serde_json::to_value(value) {
+            self.others.insert(key.to_owned(), value);
+        }
+        Ok(())
     }
 
     /// Sets a key of another part: `agent.model` to a number, a truth value or a text.

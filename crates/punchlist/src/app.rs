@@ -178,7 +178,7 @@ impl App {
     /// applied now stay in the spool, and `doctor` shows them.
     fn catch_up(&self, database: &Path) {
         if !self.caught_up.replace(true) {
-            hook_event::catch_up(database, None);
+            hook_event::catch_up(database, &hook_event::spool(database), None);
         }
     }
 

@@ -6,6 +6,7 @@
 use std::env;
 use std::sync::{Mutex, PoisonError};
 
+use jiff::tz::TimeZone;
 use punchlist_bridge::process;
 use punchlist_engine::{Around, Error};
 use punchlist_model::id::IdSource;
@@ -102,6 +103,11 @@ fn random() -> Result<[u8; 10], Fail> {
         None => fill(&mut bytes)?,
     }
     Ok(bytes)
+}
+
+/// The user's time zone.
+pub(crate) fn time_zone() -> TimeZone {
+    TimeZone::system()
 }
 
 /// A random number from 0 to 1, to spread retries.

@@ -87,14 +87,14 @@ pub(crate) fn spool(database: &Path) -> Spool {
     Spool::of(&whole, places::data().ok().as_deref())
 }
 
-/// Applies the spooled events of a database, until a deadline.
-pub(crate) fn catch_up(database: &Path, until: Option<Instant>) -> CaughtUp {
+/// Applies the spooled events of a database, until a deadline. `spool` is the database's spool.
+pub(crate) fn catch_up(database: &Path, spool: &Spool, until: Option<Instant>) -> CaughtUp {
     // The answers come too late for the agent, so they are dropped.
     let apply = |agent: Agent, event: &Event, facts: &HookFacts| {
         let globals = Globals { db: Some(database.to_owned()), ..Globals::default() };
         decide(&within(globals, event), agent, event, facts).map(drop)
     };
-    event::catch_up(&spool(database), until, apply, note)
+    event::catch_up(spool, until, apply, note)
 }
 
 fn note(kept: Option<&Spooled>, what: &str) {

@@ -26,7 +26,7 @@ pub use access::{Access, Scope};
 pub use call::{BatchId, Call, CallError, CallId, CancelReason, Outcome, Output, Request, Retry};
 pub use machine::{Effect, Input, Limits, Scheduler};
 pub use policy::{Decision, Policy, Rule, Subject};
-pub use process::{Command, Processes, guardian};
+pub use process::{Command, Processes, guardian, sandbox};
 pub use punchlist_model::call::{Answer, Asked, Offer};
 pub use run::{
     Batch, Event, Events, Ledger, NoLedger, Options, PlannedCall, Question, Run, RunningBatch,

@@ -17,6 +17,7 @@ pub mod guardian;
 mod leash;
 mod link;
 mod running;
+pub mod sandbox;
 mod socket;
 mod wire;
 
@@ -29,8 +30,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use link::Link;
-pub use running::Running;
 pub(crate) use running::Watched;
+pub use running::{Pipes, Running, Stopper};
+use sandbox::SandboxOptions;
 
 /// The options for starting and ending processes.
 #[derive(Clone, Debug)]
@@ -87,6 +89,8 @@ pub struct Command {
     /// Whether stdout and stderr are separate. Otherwise they are one stream, in the order of
     /// writing.
     pub apart: bool,
+    /// The sandbox that it runs in. If the sandbox cannot be set up, the command does not run.
+    pub sandbox: Option<SandboxOptions>,
 }
 
 impl Command {

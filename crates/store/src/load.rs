@@ -222,9 +222,12 @@ impl Search<'_> {
     }
 }
 
-/// Selects items by their numbers.
-pub(crate) const ITEMS: &str =
-    select_item!("item WHERE plan = ?1 AND number IN (SELECT value FROM json_each(?2))");
+/// Selects items by their numbers. Here and below, the list is joined and not searched with `IN`:
+/// for `IN`, SQLite would first copy the list into a temporary table.
+pub(crate) const ITEMS: &str = select_item!(
+    "(SELECT value FROM json_each(?2)) AS wanted CROSS JOIN item \
+    WHERE plan = ?1 AND number = wanted.value"
+);
 
 /// Selects the items in progress.
 pub(crate) const IN_PROGRESS: &str = "SELECT number FROM item INDEXED BY item_status \
@@ -235,20 +238,26 @@ pub(crate) const NEXT_READY: &str = "SELECT number FROM item INDEXED BY item_rea
     WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
     AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1";
 
-pub(crate) const OF_IDS: &str = "SELECT id, number FROM item \
-    WHERE plan = ?1 AND id IN (SELECT value FROM json_each(?2)) ORDER BY id, number";
+pub(crate) const OF_IDS: &str = "SELECT id, number \
+    FROM (SELECT value FROM json_each(?2)) AS wanted CROSS JOIN item \
+    WHERE plan = ?1 AND id = wanted.value ORDER BY id, number";
 
-pub(crate) const AT_POSITIONS: &str = "SELECT position, number FROM item \
-    WHERE plan = ?1 AND position IN (SELECT value FROM json_each(?2))";
+pub(crate) const AT_POSITIONS: &str = "SELECT position, number \
+    FROM (SELECT value FROM json_each(?2)) AS wanted CROSS JOIN item \
+    WHERE plan = ?1 AND position = wanted.value";
 
-pub(crate) const DEPENDENCIES: &str = "SELECT on_item FROM dependency \
-    WHERE plan = ?1 AND item IN (SELECT value FROM json_each(?2))";
+pub(crate) const DEPENDENCIES: &str = "SELECT on_item \
+    FROM (SELECT value FROM json_each(?2)) AS wanted CROSS JOIN dependency \
+    WHERE plan = ?1 AND item = wanted.value";
 
-pub(crate) const DEPENDANTS: &str = "SELECT item FROM dependency INDEXED BY dependency_on \
-    WHERE plan = ?1 AND on_item IN (SELECT value FROM json_each(?2))";
+pub(crate) const DEPENDANTS: &str = "SELECT item \
+    FROM (SELECT value FROM json_each(?2)) AS wanted \
+    CROSS JOIN dependency INDEXED BY dependency_on \
+    WHERE plan = ?1 AND on_item = wanted.value";
 
-pub(crate) const CHILDREN: &str = "SELECT number FROM item INDEXED BY item_parent \
-    WHERE plan = ?1 AND parent IN (SELECT value FROM json_each(?2))";
+pub(crate) const CHILDREN: &str = "SELECT number \
+    FROM (SELECT value FROM json_each(?2)) AS wanted CROSS JOIN item INDEXED BY item_parent \
+    WHERE plan = ?1 AND parent = wanted.value";
 
 pub(crate) const ALL_DEPENDENCIES: &str = "WITH RECURSIVE found(number) AS ( \
     SELECT value FROM json_each(?2) UNION SELECT d.on_item FROM found \

@@ -3,7 +3,7 @@
 //! Bytes in, events out: [`Stream`] takes bytes in pieces of any size, [`Parser`] takes lines.
 //! Neither ever fails: what cannot be parsed becomes a `warning` event with its line number, and
 //! reading continues. Memory is bounded for any input. [`watch`] computes the state of each agent
-//! from its events.
+//! from its events. [`limit`] reads from an error message when an agent may be used again.
 //!
 //! Pure: no files, no clock, no async, no random numbers, no drawing.
 
@@ -11,6 +11,7 @@
 
 pub mod event;
 mod json;
+pub mod limit;
 pub mod lines;
 mod parse;
 mod parser;

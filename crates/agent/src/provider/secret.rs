@@ -25,6 +25,11 @@ impl Secret {
         self.0.is_empty()
     }
 
+    /// How many bytes it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// The text without the key: servers quote the key in their messages.
     pub fn hide_in(&self, text: &str) -> String {
         if self.is_empty() { text.to_owned() } else { text.replace(&self.0, HIDDEN) }

@@ -169,6 +169,7 @@ impl Attachment {
                 if is_for_user(answer.purpose) {
                     self.shown.answer.clone_from(&text);
                 }
+                front.event(Event::Text(text.clone()));
                 let usage = answer.usage;
                 front.event(Event::Answered {
                     text,

@@ -17,8 +17,10 @@ use super::recorder::Recorder;
 use super::settings::SessionSettings;
 use super::tool_calls::{Calls, CutOff, MAY_HAVE_HAPPENED};
 use super::world::World;
-use crate::provider::{CallResult, ModelCall};
+use crate::provider::{CallResult, ModelCall, ModelCallId};
 use crate::turn::{Abort, Effect, Ending, Info, Input, PlanChange};
+use crate::workers::WorkerEnd;
+use crate::workers::delegate::Delegated;
 
 /// Works on one turn.
 pub(super) struct Driver<'a> {
@@ -201,7 +203,7 @@ impl Driver<'_> {
             }
         }
         show_ends(&ends, front);
-        let mut is_aborted = false;
+        let (mut is_aborted, mut delegations) = (false, Vec::new());
         if !to_run.is_empty() {
             let scheduled = self.calls.schedule(&to_run, &self.attendant.sender()).await?;
             let outcomes = {
@@ -217,14 +219,25 @@ impl Driver<'_> {
             };
             for (call, outcome) in scheduled.finish(outcomes).await {
                 let (result, whole) = self.calls.result(&call, &outcome);
+                if let Some(delegated) = outcome.output().and_then(Delegated::of) {
+                    let used = delegated_use(&delegated);
+                    delegations.push((call.id.clone(), delegated, used));
+                }
                 ends.push((call, CallEnd { result, whole }));
             }
             self.attendant.show(front);
         }
         let order = |call: &ModelCall| calls.iter().position(|it| it.id == call.id);
         ends.sort_by_key(|(call, _)| order(call));
+        if !is_aborted {
+            is_aborted = self.wait_for_workers(&delegations, front).await?;
+        }
+        let used = |id: &ModelCallId| {
+            let delegation = delegations.iter().find(|(call, ..)| call == id);
+            delegation.map(|(.., used)| *used).unwrap_or_default()
+        };
         let happened =
-            ends.into_iter().map(|(_, end)| (Entry::Result(end), Used::default())).collect();
+            ends.into_iter().map(|(call, end)| (Entry::Result(end), used(&call.id))).collect();
         let input = if is_aborted { Input::Abort(Abort::User) } else { Input::CallsEnded };
         let effects = self.step(input, happened).await?;
         let plan = self.plan.whole().await?;
@@ -245,6 +258,31 @@ impl Driver<'_> {
         self.recorder.record(results.collect(), ConversationState::Working).await?;
         self.cut_off = None;
         Ok(())
+    }
+
+    /// Waits until the usage limits of workers are over, if the user wants that. Their items wait
+    /// meanwhile. Returns whether the turn is to end.
+    async fn wait_for_workers(
+        &mut self,
+        delegations: &[(ModelCallId, Delegated, Used)],
+        front: &mut dyn FrontEnd,
+    ) -> Result<bool, Fail> {
+        for (_, delegated, _) in delegations {
+            let WorkerEnd::UsageLimit { until: Some(until) } = delegated.outcome.end else {
+                continue;
+            };
+            if !self.settings.wait_for_quota {
+                continue;
+            }
+            let on = format!("the usage limit of {}", delegated.worker);
+            if matches!(self.wait(until, on, front).await?, Until::Abort) {
+                return Ok(true);
+            }
+            if let Some(item) = delegated.item {
+                self.plan.end_wait(item).await?;
+            }
+        }
+        Ok(false)
     }
 
     /// The end of a call that ran before the program ended the last time.
@@ -306,6 +344,17 @@ pub(super) fn final_answer(ending: &Ending, last: String, plan: Option<&Plan>) -
         | Ending::NotValidated
         | Ending::Failed(_)
         | Ending::Aborted(_) => String::new(),
+    }
+}
+
+/// What a worker says that it used.
+fn delegated_use(delegated: &Delegated) -> Used {
+    let cost = delegated.outcome.cost_usd.unwrap_or(0.0) * 1_000_000.0;
+    Used {
+        calls: 0,
+        input: delegated.outcome.usage.input,
+        output: delegated.outcome.usage.output,
+        cost_micros: if cost.is_finite() && cost > 0.0 { cost as u64 } else { 0 },
     }
 }
 

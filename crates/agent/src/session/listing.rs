@@ -151,14 +151,14 @@ fn entry(entry: &Entry) -> Vec<Line> {
                     Arguments::Invalid(text) => text.clone(),
                 };
                 let line = format!("{}  {}", call.tool, mask(&arguments));
-                lines.push(Line::of(&format!("  {}", cut(&one_line(&line))), Style::Dim));
+                lines.push(indented(2, &cut(&one_line(&line))));
             }
             lines
         }
         Entry::Result(end) => {
             let failed = if end.result.is_error { "failed: " } else { "" };
             let line = format!("{failed}{}", mask(first_words(&end.result.text)));
-            vec![Line::of(&format!("    {}", cut(&one_line(&line))), Style::Dim)]
+            vec![indented(4, &cut(&one_line(&line)))]
         }
         Entry::Told { text: said } => text("  (to the model) ", &first_line(said), Style::Dim),
         Entry::Info { text: said } => text("  ", said, Style::Dim),
@@ -167,22 +167,26 @@ fn entry(entry: &Entry) -> Vec<Line> {
     }
 }
 
+fn indented(by: usize, text: &str) -> Line {
+    let mut line = Line::new();
+    line.fill(by).push(text, Style::Dim);
+    line
+}
+
+/// The first line of a result that says something: neither a label nor the fence around foreign text.
+fn first_words(text: &str) -> &str {
+    let is_frame = |it: &&str| it.is_empty() || it.starts_with("```") || it.starts_with("~~~");
+    let mut lines = text.lines().map(str::trim).filter(|it| !is_frame(it));
+    let first = lines.next().unwrap_or_default();
+    if first.ends_with(':') { lines.next().unwrap_or(first) } else { first }
+}
+
 fn one_line_owned(text: &str) -> String {
     one_line(text).into_owned()
 }
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
-}
-
-/// The first line of a result that says something: not the label and the fence above foreign text.
-fn first_words(text: &str) -> &str {
-    let mut lines = text.lines().filter(|it| !it.trim().is_empty()).peekable();
-    let first = lines.next().unwrap_or_default();
-    match lines.next_if(|it| it.starts_with("```")) {
-        Some(_) => lines.next().unwrap_or_default(),
-        None => first,
-    }
 }
 
 /// The most characters of a line of a transcript.

@@ -197,7 +197,7 @@ impl Driver<'_> {
     }
 
     /// Waits until a time, visibly for others.
-    async fn wait(
+    pub(super) async fn wait(
         &mut self,
         until: Timestamp,
         on: String,

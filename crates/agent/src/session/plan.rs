@@ -6,8 +6,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_core::future::BoxFuture;
+
+use punchlist_engine::plan_service::{self, PlanRequest};
 use punchlist_engine::tool_service::{self, Caller};
-use punchlist_engine::{Around, Which, around};
+use punchlist_engine::{Around, Engine, PlanHandle, Which, around};
 use punchlist_formats::dialect::Dialect;
 use punchlist_formats::prompt::{self, Also, Tools};
 use punchlist_formats::view::xml;
@@ -15,11 +18,13 @@ use punchlist_model::goal::{Missing, Reached};
 use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Change, Error};
 use punchlist_model::{
-    ConversationId, Ctx, Holder, Limits, Number, Op, Patch, Plan, PlanId, Process, Status, WriteId,
+    Actor, ConversationId, Ctx, Goal, Holder, Limits, Number, Op, Patch, Plan, PlanId, PlanPatch,
+    Process, Status, WriteId,
 };
 use serde_json::Value;
 
 use crate::turn::{PlanChange, PlanStatus};
+use crate::workers::delegate;
 
 /// The plan of a turn. Cheap to clone.
 #[derive(Clone)]
@@ -31,6 +36,8 @@ pub struct TurnPlan {
 pub struct Inner {
     /// The store.
     pub store: Arc<dyn Store>,
+    /// The engine of that store.
+    pub engine: Engine,
     /// Clock and ids.
     pub around: Arc<dyn Around>,
     /// The conversation.
@@ -57,6 +64,17 @@ pub struct Called {
     pub text: String,
     /// Whether the call was refused.
     pub is_error: bool,
+}
+
+impl delegate::TurnPlan for TurnPlan {
+    fn plan(&self) -> BoxFuture<'_, Result<Option<PlanHandle>, Error>> {
+        Box::pin(async move {
+            match self.id().await? {
+                Some(id) => self.inner.engine.plan(Which::Id(id)).await,
+                None => Ok(None),
+            }
+        })
+    }
 }
 
 impl TurnPlan {
@@ -147,6 +165,35 @@ impl TurnPlan {
         match self.inner.store.change(plan.id, change).await {
             Ok(_) => Ok(Ok(())),
             Err(Error::Refused(refusal)) => Ok(Err(refusal.to_string())),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sets the goal of the plan in a person's name. Creates the plan if there is none.
+    pub async fn set_goal(&self, statement: &str, by: &Actor) -> Result<(), Error> {
+        let Inner { store, around, key, which, title, .. } = &*self.inner;
+        let now = around.now();
+        let ctx = Ctx { actor: by.clone(), ..self.ctx(None)? };
+        let request = PlanRequest {
+            project: key.project.clone(),
+            which: which.clone().unwrap_or_else(|| Which::Attached(key.clone())),
+            title: title.clone(),
+            id: ctx.ids.plan(),
+            now,
+        };
+        let plan = plan_service::ensure_attached(&**store, key.clone(), request).await?.plan;
+        let goal = Goal { statement: statement.trim().to_owned(), ..Goal::default() };
+        let patch = PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() };
+        store.change(plan, Change::new(vec![Op::Plan(Box::new(patch))], ctx)).await?;
+        Ok(())
+    }
+
+    /// Ends the wait of an item. Nothing happens if it does not wait.
+    pub async fn end_wait(&self, item: Number) -> Result<(), Error> {
+        let Some(id) = self.id().await? else { return Ok(()) };
+        let change = Change::new(vec![Op::Resume(item.into())], self.ctx(None)?);
+        match self.inner.store.change(id, change).await {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
             Err(error) => Err(error),
         }
     }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use punchlist_engine::CallLedger;
 use punchlist_engine::fail::Fail;
 use punchlist_formats::text::secret::mask;
-use punchlist_model::RunId;
 use punchlist_model::call::{CallRecord, CallState};
 use punchlist_model::session::Store;
+use punchlist_model::{PlanId, RunId};
 use punchlist_sched::call::{CallId, CancelReason, Live, Outcome, Request, State};
 use punchlist_sched::machine::{self, Attended, Limits};
 use punchlist_sched::run::{Event as Happened, Run};
@@ -49,16 +49,47 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Starts the scheduler of a turn.
-    pub(super) async fn start(world: &World, plan: &TurnPlan, title: &str) -> Result<Self, Fail> {
+    pub(super) async fn start(
+        world: &World,
+        plan: &TurnPlan,
+        title: &str,
+        sender: &UnboundedSender<Event>,
+    ) -> Result<Self, Fail> {
         let own = plan.tools();
         let plan_tools = own.iter().map(|it| it.name().to_owned()).collect();
+        let given = world.tools.iter().cloned().chain((world.turn_tools)(plan, sender));
+        let tools = own.into_iter().chain(given).collect();
+        let plan = plan.id().await?;
+        Self::with(world, tools, plan_tools, plan, title).await
+    }
+
+    /// Starts the scheduler of a worker, which has no plan and only the tools that `is_given` accepts.
+    pub(super) async fn for_worker(
+        world: &World,
+        is_given: impl Fn(&str) -> bool,
+        title: &str,
+    ) -> Result<Self, Fail> {
+        let tools = world.tools.iter().filter(|it| is_given(it.name())).cloned().collect();
+        Self::with(world, tools, Vec::new(), None, title).await
+    }
+
+    async fn with(
+        world: &World,
+        tools: Vec<Arc<dyn Tool>>,
+        plan_tools: Vec<String>,
+        plan: Option<PlanId>,
+        title: &str,
+    ) -> Result<Self, Fail> {
         let mut registry = Tools::new();
-        let given = world.tools.iter().cloned().chain((world.turn_tools)(plan));
-        for tool in own.into_iter().chain(given) {
+        for tool in tools {
             registry.add(tool).map_err(|why| Fail::usage(why.to_string()))?;
         }
+        // A server's tool that cannot be offered, for example because of its schema, is left out.
+        for tool in world.servers.tools().await {
+            registry.add(tool).ok();
+        }
         let tools = registry.offered(&world.policy).cloned().collect();
-        let ledger = world.engine.call_ledger(title, plan.id().await?).await?;
+        let ledger = world.engine.call_ledger(title, plan).await?;
         let around = Arc::clone(&world.around);
         let attended = if world.is_attended { Attended::Yes } else { Attended::No };
         let directory = Some(world.outputs.join(ledger.run().to_string()));
@@ -187,11 +218,18 @@ impl Calls {
     }
 
     /// Ends the scheduler. All calls have ended before.
-    pub(super) async fn end(self) -> Result<(), Fail> {
+    pub(super) async fn end(&self) -> Result<(), Fail> {
         self.run.shut_down(CancelReason::Asked(None));
         self.run.ended().await.ok();
-        self.answers.abort();
         Ok(self.ledger.end().await?)
+    }
+}
+
+impl Drop for Calls {
+    /// Whoever drops a session in the middle ends its calls.
+    fn drop(&mut self) {
+        self.run.shut_down(CancelReason::Asked(None));
+        self.answers.abort();
     }
 }
 

@@ -3,18 +3,27 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use punchlist_engine::fail::Fail;
 use punchlist_engine::{Around, Engine};
 use punchlist_model::session::Store;
 use punchlist_model::{Actor, Limits, Process};
 use punchlist_sched::policy::Policy;
 use punchlist_sched::{Processes, Tool};
+use tokio::sync::mpsc::UnboundedSender;
 
+use super::event::Event;
 use super::plan::TurnPlan;
 use crate::context::ContextOptions;
+use crate::mcp::Servers;
 use crate::provider::{ModelOptions, Price, Provider};
 
-/// Makes the tools that work on the plan of one turn, such as `delegate`.
-pub type TurnTools = Arc<dyn Fn(&TurnPlan) -> Vec<Arc<dyn Tool>> + Send + Sync>;
+/// Makes the tools that work on the plan of one turn, such as `delegate`. What happens in them beside
+/// their results, such as questions of a worker, is sent as events.
+pub type TurnTools =
+    Arc<dyn Fn(&TurnPlan, &UnboundedSender<Event>) -> Vec<Arc<dyn Tool>> + Send + Sync>;
+
+/// Connects to another model, by its name.
+pub type Connect = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, Fail> + Send + Sync>;
 
 /// What the system prompt says about the surroundings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -53,12 +62,16 @@ pub struct World {
     pub is_attended: bool,
     /// The model.
     pub provider: Arc<dyn Provider>,
+    /// Connects to other models, for workers.
+    pub connect: Connect,
     /// Its price, if one is configured.
     pub price: Option<Price>,
     /// How the model is to answer.
     pub model_options: ModelOptions,
-    /// All tools but the plan's.
+    /// All tools but the plan's and those of MCP servers.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// The MCP servers whose tools the model gets too.
+    pub servers: Arc<Servers>,
     /// Tools that are made for each turn.
     pub turn_tools: TurnTools,
     /// What may run.

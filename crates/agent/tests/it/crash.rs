@@ -15,11 +15,13 @@ use std::task::Poll;
 
 use futures_core::future::BoxFuture;
 use punchlist_agent::context::ContextOptions;
+use punchlist_agent::mcp;
 use punchlist_agent::provider::{ModelOptions, Scenario, Scripted};
 use punchlist_agent::session::{
     Entry, Event, Facts, FrontEnd, Input, Recorded, Session, SessionSettings, World,
 };
 use punchlist_agent::turn::{self, Strategy};
+use punchlist_engine::fail::Fail;
 use punchlist_engine::{Around, Engine, System};
 use punchlist_model::call::Answer;
 use punchlist_model::session::Store;
@@ -146,6 +148,11 @@ impl Place {
             answers = entries.iter().filter(|it| matches!(it.entry, Entry::Answer(_))).count();
         }
         let model = "scripted:test".parse().unwrap();
+        let lookup = mcp::Lookup {
+            variable: Arc::new(|_: &str| None),
+            command: Arc::new(|_: &str| Err("there are no commands".to_owned())),
+        };
+        let servers = mcp::Options::new(PathBuf::from("/project"), Processes::none(), lookup);
         let policy = Policy::new(vec![Rule::tool(Decision::Allow, "work")], Vec::new());
         World {
             engine: Engine::open(store, self.machine.clone()),
@@ -159,7 +166,9 @@ impl Place {
             price: None,
             model_options: ModelOptions::default(),
             tools: vec![self.tool("work"), self.tool("deploy")],
-            turn_tools: Arc::new(|_| Vec::new()),
+            servers: Arc::new(mcp::connect(Vec::new(), servers)),
+            turn_tools: Arc::new(|_, _| Vec::new()),
+            connect: Arc::new(|_| Err(Fail::ours("there is no other model"))),
             policy,
             processes: Processes::none(),
             outputs: PathBuf::from("/nowhere"),

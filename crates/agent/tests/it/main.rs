@@ -7,5 +7,7 @@
 )]
 
 mod crash;
+mod mcp;
 mod provider;
 mod tools;
+mod workers;

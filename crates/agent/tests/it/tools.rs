@@ -11,6 +11,7 @@ use std::sync::Arc;
 use punchlist_agent::tools::{self, Options};
 use punchlist_sched::call::Ended;
 use punchlist_sched::policy::{Commands, Policy, Verdict};
+use punchlist_sched::sandbox::InForce;
 use punchlist_sched::{Decision, Preview, Processes, Rule, Tool, Tools, Work, output};
 use serde_json::{Value, json};
 
@@ -22,13 +23,17 @@ pub(crate) struct Project {
 
 impl Project {
     pub(crate) fn new() -> Self {
+        Self::with(InForce::Off(String::new()))
+    }
+
+    /// A project whose commands run in this sandbox.
+    pub(crate) fn with(sandbox: InForce) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("project");
         fs::create_dir(&root).unwrap();
         let mut all = Tools::new();
-        for tool in
-            tools::all(Options { root, environment: Vec::new(), guarded: Vec::new() }).unwrap()
-        {
+        let options = Options { root, environment: Vec::new(), guarded: Vec::new(), sandbox };
+        for tool in tools::all(options).unwrap() {
             all.add(tool).unwrap();
         }
         Self { directory, tools: all }
@@ -175,4 +180,59 @@ fn a_shell_call_is_judged_by_its_commands() {
     let checked = project.tool("shell").check(&json!({"command": "ls | wc"})).unwrap();
     assert!(matches!(checked.subject.commands, Commands::All(all) if all.len() == 2));
     assert_eq!(project.preview("shell", &json!({"command": "ls | wc"})), "run\n$ ls | wc");
+}
+
+#[test]
+fn a_command_in_the_sandbox_runs_unless_a_rule_asks_or_denies() {
+    let rules = [
+        Rule::command(Decision::Allow, "shell", &["cargo", "test"]),
+        Rule::command(Decision::Ask, "shell", &["git", "push"]),
+        Rule::command(Decision::Deny, "shell", &["rm"]),
+    ];
+    let no_rules: &[Rule] = &[];
+    let call = |command: &str| json!({"command": command});
+    let outside = |command: &str| json!({"command": command, "outside_sandbox": true, "reason": "it needs the network"});
+    for (rules, arguments, on, asking, off) in [
+        (no_rules, call("make"), "allow", "ask", "ask"),
+        (no_rules, call("sh -c \"$X\""), "allow", "ask", "ask"),
+        (&rules, call("make"), "allow", "ask", "ask"),
+        (&rules, call("cargo test"), "allow", "allow", "allow"),
+        (&rules, call("make; git push"), "ask", "ask", "ask"),
+        (&rules, call("make; rm x"), "deny", "deny", "deny"),
+        // It is unknown whether a rule matches.
+        (&rules, call("sh -c \"$X\""), "ask", "ask", "ask"),
+        // The sandbox does not limit reading, and the project is writable.
+        (&rules, call("cat .env"), "ask", "ask", "ask"),
+        (&rules, call("cp hook .git/hooks/pre-commit"), "ask", "ask", "ask"),
+        // No rule allows to leave the sandbox. Without a sandbox there is nothing to leave.
+        (&rules, outside("cargo test"), "ask", "ask", "allow"),
+        (&rules, outside("rm x"), "deny", "deny", "deny"),
+    ] {
+        for (sandbox, expected) in
+            [(InForce::On, on), (InForce::OnAndAsking, asking), (InForce::Off(String::new()), off)]
+        {
+            let verdict = Project::with(sandbox.clone()).verdict(rules, "shell", &arguments);
+            assert_eq!(verdict, expected, "{arguments} with {sandbox}");
+        }
+    }
+}
+
+#[test]
+fn leaving_the_sandbox_needs_a_reason_and_is_shown() {
+    let project = Project::with(InForce::On);
+    let shell = project.tool("shell");
+    let outside = json!({"command": "make", "outside_sandbox": true});
+    let why = shell.check(&outside).unwrap_err();
+    assert_eq!(why, "outside_sandbox needs a reason, for the person who is asked");
+    let outside = json!({"command": "make", "outside_sandbox": true, "reason": "it downloads"});
+    let Preview { what, why, .. } = shell.preview(&outside);
+    assert_eq!(what, "run outside the sandbox");
+    assert_eq!(why.as_deref(), Some("the model says: it downloads"));
+    fs::create_dir(project.path("project/sub")).unwrap();
+    let inside = json!({"command": "make", "directory": "sub", "reason": "x"});
+    assert_eq!(project.preview("shell", &inside), "run in the sandbox, in sub\n$ make");
+    assert!(shell.schema()["properties"]["outside_sandbox"].is_object());
+    let without = Project::new();
+    let shell = without.tool("shell");
+    assert!(shell.schema()["properties"].get("outside_sandbox").is_none());
 }

@@ -2,7 +2,7 @@
 //! tool, so nothing changes.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{ChildStdin, Command};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,7 +28,8 @@ pub(super) struct Tools {
 /// A server's tools, or what went wrong.
 pub(super) fn tools(command: Command, version: &str, patience: Duration) -> Result<Tools, String> {
     let begun = Instant::now();
-    let mut group = Group::start(command).map_err(|why| format!("does not start: {why}"))?;
+    let mut group =
+        Group::start(command, Stdio::null()).map_err(|why| format!("does not start: {why}"))?;
     let mut stdin = group.0.stdin.take().ok_or("cannot be written to")?;
     let stdout = group.0.stdout.take().ok_or("cannot be read from")?;
     let (send, receive) = mpsc::channel();

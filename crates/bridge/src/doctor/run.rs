@@ -11,12 +11,18 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 /// The maximal output that is kept.
 const MOST: u64 = 1024 * 1024;
+/// How much of the standard error is kept.
+const MOST_ERR: u64 = 16 * 1024;
+/// How long to wait for the end of the standard error after the program has ended.
+const HELD_OPEN: Duration = Duration::from_millis(100);
 
 /// The result of a program.
 pub(crate) struct Ran {
     /// Its exit code; `None` after a timeout or a signal.
     pub(crate) code: Option<i32>,
     pub(crate) out: Vec<u8>,
+    /// The beginning of its standard error.
+    pub(crate) err: Vec<u8>,
     pub(crate) took: Duration,
 }
 
@@ -36,8 +42,8 @@ pub(crate) struct Group(pub(crate) Child);
 
 impl Group {
     /// Starts a program in a process group of its own, so that its children can be killed with it.
-    pub(crate) fn start(mut command: Command) -> io::Result<Self> {
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    pub(crate) fn start(mut command: Command, stderr: Stdio) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr);
         command.process_group(0).spawn().map(Self)
     }
 }
@@ -56,11 +62,22 @@ impl Drop for Group {
 /// Runs a program with this input.
 pub(crate) fn run(command: Command, input: &[u8], patience: Duration) -> io::Result<Ran> {
     let begun = Instant::now();
-    let mut group = Group::start(command)?;
+    let mut group = Group::start(command, Stdio::piped())?;
     let (stdin, stdout) = (group.0.stdin.take(), group.0.stdout.take());
-    let input = input.to_owned();
+    let (input, stderr) = (input.to_owned(), group.0.stderr.take());
     // Separate threads, because a program may answer before it has read its input, or do neither.
     thread::spawn(move || stdin.map(|mut it| it.write_all(&input).ok()));
+    let (send_err, receive_err) = mpsc::channel();
+    thread::spawn(move || {
+        let Some(mut stderr) = stderr else { return };
+        let mut err = Vec::new();
+        let mut first = stderr.by_ref().take(MOST_ERR);
+        // What is not kept is read too, so that the program can go on.
+        if first.read_to_end(&mut err).is_ok() {
+            io::copy(&mut stderr, &mut io::sink()).ok();
+        }
+        send_err.send(err).ok();
+    });
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
         let mut out = Vec::new();
@@ -78,5 +95,7 @@ pub(crate) fn run(command: Command, input: &[u8], patience: Duration) -> io::Res
         thread::sleep(Duration::from_millis(1));
     }
     let took = begun.elapsed();
-    Ok(Ran { code, out: out.unwrap_or_default(), took })
+    // A process that the program left behind may hold the standard error open.
+    let err = receive_err.recv_timeout(patience.saturating_sub(took).min(HELD_OPEN));
+    Ok(Ran { code, out: out.unwrap_or_default(), err: err.unwrap_or_default(), took })
 }

@@ -7,6 +7,7 @@ const JOB: Job<'static> = Job {
     program: "/bin/agent",
     model: Some("m"),
     arguments: &[],
+    instructions: "",
     title: "Write the notes",
     context: "Look at the last release.\nKeep it short.",
     criteria: "CHANGELOG.md has a section 1.2",
@@ -24,6 +25,10 @@ fn a_job_is_a_command_that_prints_what_can_be_read() {
         lines.push_str(&format!("{}\n", words.join(" ")));
     }
     insta::assert_snapshot!("commands", format!("{lines}\n{}", prompt(&JOB)));
+    let told = Job { instructions: "You review.\nBe brief.", ..JOB };
+    assert!(
+        super::prompt(&told).contains("beyond it.\n\nYou review.\nBe brief.\n\nWrite the notes")
+    );
     let bare = Job { context: " ", criteria: "", ..JOB };
     assert!(!prompt(&bare).contains("done when"), "{}", prompt(&bare));
 }
@@ -44,7 +49,7 @@ fn no_text_breaks_a_command_line() {
 /// The news of a stream, one per line, and how the worker ended.
 #[track_caller]
 fn told(agent: Agent, lines: &str, code: Option<i32>) -> (Vec<String>, Ended) {
-    let mut worker = Worker::new(agent, "/w/app/");
+    let mut worker = WorkerStream::new(agent, "/w/app/");
     let mut news = Vec::new();
     // The result is the same however the stream is split.
     for chunk in lines.as_bytes().chunks(7) {
@@ -84,8 +89,13 @@ fn what_a_worker_does_is_told_with_its_progress_and_its_list_is_handed_on() {
             "Running cat CHANGELOG.md (2/2)",
         ]
     );
-    let well =
-        Ended { session: Some("t-1".to_owned()), answer: "Wrote it.".to_owned(), failure: None };
+    let well = Ended {
+        session: Some("t-1".to_owned()),
+        answer: "Wrote it.".to_owned(),
+        failure: None,
+        errors: Vec::new(),
+        usage: WorkerUsage { input_tokens: 1, output_tokens: 1, ..WorkerUsage::default() },
+    };
     assert_eq!(ended, well);
 }
 
@@ -139,7 +149,7 @@ fn what_was_said_last_is_the_answer_also_in_pieces() {
 fn no_bytes_break_it() {
     for bytes in punchlist_testkit::not_utf8() {
         for agent in Agent::ALL {
-            let mut worker = Worker::new(agent, "/");
+            let mut worker = WorkerStream::new(agent, "/");
             worker.push(bytes.bytes);
             assert!(worker.end(Some(0)).failure.is_some(), "{}", bytes.name);
         }

@@ -1,7 +1,10 @@
 //! A handle for one plan: read, follow, and act under a name.
 
+use std::sync::Arc;
+
+use punchlist_model::session::Store;
 use punchlist_model::store::{Cursor, Entry, Error, Scope};
-use punchlist_model::{Actor, Plan, PlanId, Revision};
+use punchlist_model::{Actor, Limits, Plan, PlanId, Revision};
 
 use super::{Engine, News, Worker};
 
@@ -15,6 +18,15 @@ pub struct PlanHandle {
 impl PlanHandle {
     pub(super) fn new(engine: Engine, id: PlanId) -> Self {
         Self { engine, id }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn Store> {
+        &self.engine.inner.store
+    }
+
+    /// The limits on this plan's items, besides its own rules.
+    pub fn limits(&self) -> Limits {
+        self.engine.inner.options.limits
     }
 
     /// The plan's id.

@@ -3,7 +3,8 @@
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{
-    Actor, Attempt, Broken, Ctx, Evidence, Item, ItemRef, Level, Number, Op, Problem, Refusal,
+    Actor, Attempt, Broken, Ctx, Evidence, Holder, Item, ItemRef, Level, Number, Op, Problem,
+    Process, Refusal,
 };
 
 use super::draft::{self, Draft};
@@ -15,11 +16,21 @@ use crate::around;
 pub struct Worker {
     plan: PlanHandle,
     actor: Actor,
+    /// The process whose end releases the worker's claims.
+    process: Option<Process>,
+    /// How long its claims last, if not as long as usual.
+    lease_seconds: Option<u32>,
 }
 
 impl Worker {
     pub(super) fn new(plan: PlanHandle, actor: Actor) -> Self {
-        Self { plan, actor }
+        Self { plan, actor, process: None, lease_seconds: None }
+    }
+
+    /// Makes claims that last this long, and end early if the process ends.
+    #[must_use]
+    pub fn holding(self, process: Option<Process>, lease_seconds: u32) -> Self {
+        Self { process, lease_seconds: Some(lease_seconds), ..self }
     }
 
     /// Adds items, all or none, and returns their numbers.
@@ -38,12 +49,22 @@ impl Worker {
     /// no item is ready.
     pub async fn next(&self) -> Result<Option<Claim>, Error> {
         let applied = self.change(vec![Op::Next]).await?;
-        let picked = applied.decision.picked.and_then(|number| applied.plan.get(number));
-        Ok(picked.map(|item| Claim {
-            attempt: item.claim.as_ref().map(|claim| claim.attempt),
-            item: item.clone(),
+        Ok(self.picked(&applied))
+    }
+
+    /// Claims this item; `None` if another change has claimed it since.
+    pub async fn start(&self, item: Number) -> Result<Option<Claim>, Error> {
+        let applied = self.change(vec![Op::Start(item.into())]).await?;
+        Ok(self.picked(&applied))
+    }
+
+    fn picked(&self, applied: &Applied) -> Option<Claim> {
+        let picked = applied.decision.picked.and_then(|number| applied.plan.get(number))?;
+        Some(Claim {
+            attempt: picked.claim.as_ref().map(|claim| claim.attempt),
+            item: picked.clone(),
             worker: self.clone(),
-        }))
+        })
     }
 
     /// Approves an item. This is refused if the worker is an agent.
@@ -60,22 +81,30 @@ impl Worker {
     }
 
     async fn change_under(&self, ops: Vec<Op>, attempt: Option<Attempt>) -> Result<Applied, Error> {
-        let Inner { store, around, options } = &*self.plan.engine.inner;
-        let now = around.now();
+        let Inner { store, around, .. } = &*self.plan.engine.inner;
         let needs_claims = ops.iter().any(|op| !matches!(op, Op::Add(_)));
         let gone = if needs_claims {
             around::gone(&**around, &store.read(self.plan.id(), Needs::header()).await?)
         } else {
             Vec::new()
         };
-        let ctx = Ctx {
-            actor: self.actor.clone(),
-            attempt,
-            limits: options.limits,
-            gone,
-            ..Ctx::new(self.actor.name.clone(), now, around.ids(now)?)
-        };
+        let ctx = Ctx { attempt, gone, ..self.ctx()? };
         store.change(self.plan.id(), Change::new(ops, ctx)).await
+    }
+
+    /// The context of a change by this worker.
+    pub(crate) fn ctx(&self) -> Result<Ctx, Error> {
+        let Inner { around, options, .. } = &*self.plan.engine.inner;
+        let now = around.now();
+        let mut limits = options.limits;
+        limits.lease_seconds = self.lease_seconds.unwrap_or(limits.lease_seconds);
+        let name = self.actor.name.clone();
+        Ok(Ctx {
+            actor: self.actor.clone(),
+            holder: Holder { name: name.clone(), process: self.process.clone() },
+            limits,
+            ..Ctx::new(name, now, around.ids(now)?)
+        })
     }
 }
 
@@ -108,11 +137,32 @@ impl Claim {
         self.act(Op::Release(item)).await
     }
 
+    /// Applies any operations, all or none. This is refused if another worker has claimed the item
+    /// since.
+    pub async fn change(&self, ops: Vec<Op>) -> Result<Applied, Error> {
+        self.worker.change_under(ops, self.attempt).await
+    }
+
+    /// The plan of the item.
+    pub fn plan(&self) -> &PlanHandle {
+        &self.worker.plan
+    }
+
+    /// The claim's number, which tells it from earlier and later claims of the item.
+    pub(crate) fn attempt(&self) -> Option<Attempt> {
+        self.attempt
+    }
+
+    /// The context of a change by the worker.
+    pub(crate) fn ctx(&self) -> Result<Ctx, Error> {
+        self.worker.ctx()
+    }
+
     fn named(&self) -> ItemRef {
         ItemRef::Number(self.item.number)
     }
 
     async fn act(self, op: Op) -> Result<Applied, Error> {
-        self.worker.change_under(vec![op], self.attempt).await
+        self.change(vec![op]).await
     }
 }

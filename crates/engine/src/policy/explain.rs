@@ -245,7 +245,8 @@ impl RuleBook<'_> {
         let allows = |it: &&Placed| {
             let alone = Policy::new(vec![it.rule.clone()], Vec::new());
             it.rule.decision == Decision::Allow
-                && alone.verdict(&Subject { harmless: false, ..subject.clone() }) == Verdict::Allow
+                && alone.verdict(&Subject { harmless: false, contained: false, ..subject.clone() })
+                    == Verdict::Allow
         };
         let at =
             |whose, it: &Placed| format!("{}:{}", self.file(whose).unwrap_or_default(), it.line);

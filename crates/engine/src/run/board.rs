@@ -11,7 +11,7 @@ use punchlist_model::call::Printed;
 use punchlist_model::{Item, Level, Number, Plan, Progress, Status};
 
 use super::schedule::{Held, Schedule, Task, Tree};
-use super::steps::sub_lists;
+use crate::workers::sub_lists;
 
 /// How many lines of output are shown under a step.
 const UNDER: usize = 3;

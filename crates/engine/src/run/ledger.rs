@@ -23,11 +23,12 @@ use super::prepare::earlier_runs;
 use super::printed;
 use super::runner::reports::{Report, Reports};
 use super::schedule::Tree;
+use super::steps::BY_HAND;
 use super::steps::proof::Proof;
-use super::steps::{BY_HAND, sub_lists};
 use crate::around::Around;
 use crate::ledger::call_record;
 use crate::plan_service::LivePlan;
+use crate::workers::sub_lists;
 
 /// The ledger of a run.
 pub(crate) struct RunLedger {

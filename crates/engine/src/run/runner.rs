@@ -32,10 +32,11 @@ use super::prepare::earlier_runs::Late;
 use super::prepare::{self, Prepared};
 use super::printed;
 use super::schedule::{Attendance, Schedule, Task, Tree};
-use super::steps::{self, sub_lists, worker_session};
+use super::steps;
 use crate::fail::{Code, Fail};
 use crate::outputs;
 use crate::plan_service::LivePlan;
+use crate::workers::{sub_lists, worker_session};
 use reports::{Report, Reports};
 use start::Basis;
 

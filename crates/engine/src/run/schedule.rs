@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use punchlist_model::{Item, Number, Plan, Status};
 
-use super::steps::sub_lists;
+use crate::workers::sub_lists;
 
 /// Which items the caller chose for this run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

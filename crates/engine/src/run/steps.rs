@@ -5,9 +5,7 @@
 //! if the check passes too.
 
 pub(crate) mod proof;
-pub(crate) mod sub_lists;
 pub(crate) mod worker;
-pub(crate) mod worker_session;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -29,10 +27,8 @@ use super::runner::reports::Reports;
 use crate::around::Around;
 use crate::outputs;
 use crate::policy::{checks, shell};
+pub(crate) use crate::workers::program::PLAN;
 use proof::{Proof, Prover};
-
-/// The environment variable that names the plan to a step.
-pub(crate) const PLAN: &str = "PUNCHLIST_PLAN";
 
 /// The tool for items with a command or a check.
 pub(crate) const SHELL: &str = "shell";

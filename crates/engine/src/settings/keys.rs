@@ -18,7 +18,7 @@ pub(super) struct Key {
 }
 
 /// All keys, and how loose each setting is. `docs/security.md` says the same to users.
-pub(super) const KEYS: [Key; 15] = [
+pub(super) const KEYS: [Key; 16] = [
     Key { name: "limits.open_items", looseness: |it| Some(it.limits.open_items) },
     Key { name: "limits.title", looseness: |it| Some(it.limits.title) },
     Key { name: "limits.text", looseness: |it| Some(it.limits.text) },
@@ -54,6 +54,11 @@ pub(super) const KEYS: [Key; 15] = [
             Some(Gate::Off) => Some(3),
         },
     },
+    Key {
+        name: "agent.sandbox",
+        // `auto` asks less, and `off` limits less: neither is the tighter one.
+        looseness: |_| None,
+    },
     Key { name: "reminders.initial", looseness: |it| it.reminds(Kind::Initial) },
     Key { name: "reminders.nag", looseness: |it| it.reminds(Kind::Nag) },
     Key { name: "reminders.boundary", looseness: |it| it.reminds(Kind::Boundary) },
@@ -82,6 +87,9 @@ impl Settings {
             "claim.lease" => limits.lease_seconds = seconds(key, value)?,
             "store.durability" => self.durability = durability(key, value)?,
             "gate" => self.gate = Some(gate(key, value)?),
+            "agent.sandbox" => {
+                self.sandbox = value.parse().map_err(|()| bad(key, value, "auto, ask or off"))?;
+            }
             "reminders.initial" => self.remind(Kind::Initial, switch(key, value)?),
             "reminders.nag" => self.remind(Kind::Nag, switch(key, value)?),
             "reminders.boundary" => self.remind(Kind::Boundary, switch(key, value)?),

@@ -22,6 +22,7 @@ fn every_known_key_can_be_set() {
         ("claim.lease", "2h"),
         ("store.durability", "normal"),
         ("gate", "off"),
+        ("agent.sandbox", "ask"),
         ("reminders.initial", "false"),
         ("reminders.nag", "off"),
         ("reminders.boundary", "false"),
@@ -38,6 +39,7 @@ fn every_known_key_can_be_set() {
         Limits { open_items: 7, title: 8, text: 9, max_in_progress: Some(2), lease_seconds: 7200 };
     assert_eq!((settings.limits, settings.open_items_chosen), (limits, true));
     assert_eq!((settings.durability, settings.gate), (Durability::Normal, Some(Gate::Off)));
+    assert_eq!(settings.sandbox, Sandbox::Ask);
     let off = [Kind::Initial, Kind::Boundary].into();
     let reminders = Policy { off, per_hour: 2, nag_after: 25, whole_list: true };
     assert_eq!(settings.reminders, reminders);
@@ -161,4 +163,30 @@ fn keys_of_later_features_are_ignored() {
     assert_eq!(settings.limits.title, 9);
     assert_eq!(settings.gate, Some(Gate::Once));
     assert_eq!(settings.reminders.off, [Kind::Nag].into());
+}
+
+#[test]
+fn servers_are_read_from_the_users_file_only() {
+    let text =
+        "[mcp.db]\ncommand = ['db', '--stdio']\ntimeout = 5\n[mcp.web]\nurl = 'https://a/'\n";
+    let mut settings = Settings::default();
+    settings.add_file(Path::new("config.toml"), text, Whose::User).unwrap();
+    let servers = serde_json::json!({
+        "db": {"command": ["db", "--stdio"], "timeout": 5},
+        "web": {"url": "https://a/"},
+    });
+    assert_eq!(serde_json::to_value(&settings.mcp).unwrap(), servers);
+    let mut settings = Settings::default();
+    settings.add_file(Path::new("punchlist.toml"), text, Whose::Project).unwrap();
+    assert!(settings.mcp.is_empty());
+    assert_eq!(
+        settings.notes,
+        ["ignored [mcp] of punchlist.toml: servers of a project are in its .mcp.json"]
+    );
+    let given = settings.add_given(&["mcp.x.command=['sh']".to_owned()]).unwrap_err();
+    assert_eq!(given.message, "-c mcp.x.command: [mcp] is only read from files");
+    for text in ["mcp = 3", "[[mcp]]"] {
+        let bad = settings.add_file(Path::new("c"), text, Whose::User).unwrap_err();
+        assert!(bad.message.starts_with("c: mcp: "), "{}", bad.message);
+    }
 }

@@ -382,9 +382,10 @@ impl Reply {
     /// A result that is JSON.
     fn json(value: &impl Serialize, changed: bool) -> Self {
         // Replies have only string keys, so serialising cannot fail.
-        let value = serde_json::to_value(value).unwrap_or_default();
-        let text = escape::json(&value.to_string()).into_owned();
-        Self { structured: Some(value), ..Self::text(text, changed) }
+        let text = serde_json::to_string(value).unwrap_or_default();
+        let structured = serde_json::to_value(value).unwrap_or_default();
+        let text = escape::json(&text).into_owned();
+        Self { structured: Some(structured), ..Self::text(text, changed) }
     }
 
     /// A failure that is only text.

@@ -89,7 +89,10 @@ pub fn json(serialised: &str) -> Cow<'_, str> {
     let acts = |ch: char| {
         is_bidi_control(ch) || matches!(ch, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
     };
-    if !serialised.chars().any(acts) {
+    // Most JSON is ASCII without DEL. Checking all bytes is faster than stopping at the first other
+    // one.
+    let is_simple = serialised.bytes().fold(true, |all, byte| all & (byte < 0x7f));
+    if is_simple || !serialised.chars().any(acts) {
         return Cow::Borrowed(serialised);
     }
     let mut out = String::with_capacity(serialised.len() + 64);

@@ -46,13 +46,17 @@ impl Draft<'_> {
         }
     }
 
-    /// Checks that the worker, or the plan, may have one more item in progress.
+    /// Checks that the worker, or the plan, may have one more item in progress. Entries of workers'
+    /// own lists do not count.
     pub(super) fn check_in_progress_limit(&mut self, number: Number) -> Step {
+        if self.plan.get(number).is_some_and(Item::is_workers) {
+            return Ok(());
+        }
         let most = self.max_in_progress();
         let running: Vec<&Item> = self
             .plan
             .in_progress()
-            .filter(|item| item.number != number)
+            .filter(|item| item.number != number && !item.is_workers())
             .filter(|item| most.is_some() || self.is_mine(item))
             .collect();
         let most = most.unwrap_or(1);

@@ -4,7 +4,7 @@ use super::story;
 use super::world::{ctx, epoch, op};
 use crate::command::{Ctx, NewItem, Op, Patch};
 use crate::limits::Limits;
-use crate::{Broken, IdSource, Number, Plan, PlanId, Problem, Refusal, decide};
+use crate::{Broken, IdSource, Item, Number, Plan, PlanId, Problem, Refusal, decide};
 
 #[test]
 fn one_item_in_progress_per_worker_and_a_second_start_names_the_one_that_holds_it() {
@@ -54,6 +54,22 @@ fn max_in_progress_is_for_the_plan() {
         refused: item 2 \"b\" cannot be started: item 1 \"a\" is in progress (me)
         ",
     );
+}
+
+#[test]
+fn entries_of_a_workers_own_list_do_not_count_as_in_progress() {
+    let mut plan = Plan::new(PlanId::NIL, "/p", epoch());
+    let limits = Limits { max_in_progress: Some(1), ..Limits::default() };
+    let mark = serde_json::Map::from_iter([(Item::WORKER.to_owned(), "claude".into())]);
+    let mut entry = NewItem { metadata: Some(mark), ..NewItem::titled("dig") };
+    entry.parent = Some(Number(1).into());
+    let ops = [op("add a"), Op::Add(Box::new(entry)), op("add b"), op("start 1"), op("start 2")];
+    for event in decide(&plan, &ops, &Ctx { limits, ..ctx() }).unwrap().events {
+        plan.evolve(&event);
+    }
+    let limits = Limits { max_in_progress: Some(2), ..limits };
+    let ids = IdSource::fixed(epoch(), 2);
+    decide(&plan, &[op("start 3")], &Ctx { limits, ids, ..ctx() }).unwrap();
 }
 
 #[test]

@@ -6,16 +6,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use punchlist_agent::session::{
-    Answers, Attached, Attachment, Session, SessionSettings, World, stored_settings,
+    Answers, Attached, Attachment, JsonEvents, Session, SessionSettings, World, stored_settings,
 };
 use punchlist_bridge::background;
 use punchlist_model::store::turns::Conversation;
 use punchlist_model::{Actor, ConversationId};
-use serde_json::json;
 
 use super::{Output, front_end, quiet_answer, runtime};
 use crate::app::App;
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::fail::Fail;
 use crate::print::{self, Reply};
 use crate::{block_on, database, identity, person, places};
@@ -25,24 +24,28 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether it has begun.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Begins a session that goes on in the background.
+/// Begins a session that goes on in the background. `options` are further options of `resume`.
 pub(crate) fn detach(
     app: &App,
     world: World,
     settings: SessionSettings,
     task: &str,
+    options: &[&str],
 ) -> Result<Reply, Fail> {
+    let model = settings.model.clone();
     let id = runtime()?.block_on(async {
         let session = Session::create(world, settings, task).await?;
         let id = session.id();
         session.close().await?;
         Ok::<_, Fail>(id)
     })?;
-    start(app, id, task)?;
+    start(app, id, task, options)?;
     let short = id.short();
     if app.globals.json {
-        let value = json!({"id": id.to_string(), "running": true});
-        return Ok(Reply { changed: true, ..Reply::json(&value) });
+        let directory = app.project()?.root.display().to_string();
+        let mut events = JsonEvents::new(id);
+        print::live_json(events.started(&model, &directory, task, clock::now()))?;
+        return Ok(Reply { changed: true, ..Reply::default() });
     }
     let text = format!(
         "Session {short} works in the background.\n\
@@ -52,10 +55,11 @@ pub(crate) fn detach(
 }
 
 /// Starts the process in the background, and waits until it has begun.
-fn start(app: &App, id: ConversationId, task: &str) -> Result<(), Fail> {
+fn start(app: &App, id: ConversationId, task: &str, options: &[&str]) -> Result<(), Fail> {
     let ours = |why: std::io::Error| Fail::ours(format!("the session cannot start: {why}"));
     let program = std::env::current_exe().map_err(ours)?;
-    let mut child = background::start(&program, &arguments(app, id), task).map_err(ours)?;
+    let mut child =
+        background::start(&program, &arguments(app, id, options), task).map_err(ours)?;
     let store = app.store()?;
     let until = Instant::now() + PATIENCE;
     while block_on(store.conversation(id))?.turns == 0 {
@@ -71,7 +75,7 @@ fn start(app: &App, id: ConversationId, task: &str) -> Result<(), Fail> {
 }
 
 /// The call that works on the session in the background.
-fn arguments(app: &App, id: ConversationId) -> Vec<OsString> {
+fn arguments(app: &App, id: ConversationId, options: &[&str]) -> Vec<OsString> {
     let globals = &app.globals;
     let mut words: Vec<OsString> = Vec::new();
     let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
@@ -88,6 +92,7 @@ fn arguments(app: &App, id: ConversationId) -> Vec<OsString> {
         option("-c", pair.into());
     }
     words.extend(["resume", "--background", "--wait", "--quiet"].map(OsString::from));
+    words.extend(options.iter().map(OsString::from));
     words.extend([id.to_string().into(), "-".into()]);
     words
 }

@@ -2,6 +2,9 @@
 //! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
 
 mod background;
+pub(crate) mod instructions;
+mod servers;
+mod workers;
 mod world;
 
 use std::env;
@@ -16,6 +19,7 @@ use punchlist_bridge::key_command;
 use punchlist_formats::dialect::Surface;
 use punchlist_formats::text::one_line;
 use punchlist_model::ConversationId;
+use punchlist_sched::process::sandbox;
 use punchlist_tui::session::{Shown, Terminal};
 
 use crate::app::App;
@@ -25,6 +29,7 @@ use crate::places;
 use crate::print::{self, Reply};
 
 pub(crate) use background::{attach, detach};
+pub(crate) use instructions::instructions;
 pub(crate) use world::world;
 
 /// How a session is shown.
@@ -128,18 +133,17 @@ fn front_end(
 }
 
 /// Says what a session is run with, before it begins.
-pub(crate) fn head(app: &App, settings: &SessionSettings, output: Output, notes: &[String]) {
+pub(crate) fn head(app: &App, model: &ModelName, output: Output) -> Result<(), Fail> {
     if output != Output::Lines {
-        return;
+        return Ok(());
     }
-    let mut lines = Vec::new();
-    if settings.model.starts_with("scripted:") {
-        lines.push(format!("{}: the answers come from a file, not from a model", settings.model));
+    let sandbox = app.settings()?.sandbox.in_force(sandbox::support());
+    let mut lines = vec![sandbox.to_string()];
+    if model.is_scripted() {
+        lines.push(format!("{model}: the answers come from a file, not from a model"));
     }
-    lines.extend(notes.iter().cloned());
-    if !app.globals.json && !lines.is_empty() {
-        print::say(&lines);
-    }
+    print::say(&lines);
+    Ok(())
 }
 
 /// The reply after a turn.

@@ -10,11 +10,14 @@ use punchlist_agent::config::AgentConfig;
 use punchlist_agent::provider::{ModelName, Provider};
 use punchlist_agent::session::{Facts, World};
 use punchlist_agent::tools;
+use punchlist_agent::workers::WorkerConfig;
 use punchlist_engine::Engine;
 use punchlist_engine::engine::Options;
 use punchlist_model::Actor;
+use punchlist_sched::process::sandbox;
 use punchlist_sched::{Processes, process};
 
+use super::{servers, workers};
 use crate::app::App;
 use crate::clock::{self, Clock};
 use crate::fail::Fail;
@@ -45,11 +48,14 @@ pub(crate) fn world(
     let mut processes = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
     processes.grace = GRACE;
+    let processes = Processes::new(processes);
     let is_there = !app.globals.json
         && app.screen().is_terminal
         && print::can_ask()
         && person::at_terminal("a session asks", "do").is_ok();
+    let sandbox = settings.sandbox.in_force(sandbox::support());
     let tools = tools::all(tools::Options {
+        sandbox: sandbox.clone(),
         root: project.root.clone(),
         environment: environment(),
         guarded: [places::config()?.parent().map(Path::to_owned), Some(places::data()?)]
@@ -58,7 +64,10 @@ pub(crate) fn world(
             .collect(),
     });
     let tools = tools.map_err(|why| Fail::usage(format!("the project cannot be read: {why}")))?;
-    Ok(World {
+    let configs = workers::configs(app)?;
+    let facts = facts(app, &configs)?;
+    let config_of_models = config.clone();
+    let mut world = World {
         engine: Engine::with(store, Clock, options),
         around: Arc::new(Clock),
         project: project.name.clone(),
@@ -70,20 +79,31 @@ pub(crate) fn world(
         price: config.prices.get(&model.to_string()).copied(),
         model_options: config.agent.model_options(),
         tools,
-        turn_tools: Arc::new(|_| Vec::new()),
+        servers: Arc::new(servers::connect(app, processes.clone(), is_there)?),
+        turn_tools: Arc::new(|_, _| Vec::new()),
+        connect: Arc::new(move |name| {
+            let model = super::model(Some(name), &config_of_models)?;
+            super::provider(&model, &config_of_models, 0)
+        }),
         policy: app.policy()?,
-        processes: Processes::new(processes),
+        processes,
         outputs: places::outputs()?,
         rules_file: places::config()?,
         limits: settings.limits,
-        facts: facts(app)?,
+        facts,
         context: config.agent.context(),
-    })
+    };
+    world.turn_tools = workers::tools(configs, &world);
+    Ok(world)
 }
 
-/// The variables of tools. Keys of models are not among them.
-fn environment() -> Vec<(OsString, OsString)> {
-    env::vars_os().filter(|(name, _)| !is_key(&name.to_string_lossy())).collect()
+/// The variables of tools. Keys of models are not among them. One of them says that an agent made the
+/// call, so that a model cannot call `punchlist` in the user's place.
+pub(super) fn environment() -> Vec<(OsString, OsString)> {
+    const AGENT: &str = "AI_AGENT";
+    let is_kept = |name: &str| !is_key(name) && name != AGENT;
+    let kept = env::vars_os().filter(|(name, _)| is_kept(&name.to_string_lossy()));
+    kept.chain([(AGENT.into(), "punchlist".into())]).collect()
 }
 
 /// Whether a variable holds a key, by its name.
@@ -92,7 +112,7 @@ fn is_key(name: &str) -> bool {
     ["_API_KEY", "_KEY", "_TOKEN", "_SECRET", "_PASSWORD"].iter().any(|it| name.ends_with(it))
 }
 
-fn facts(app: &App) -> Result<Facts, Fail> {
+fn facts(app: &App, workers: &[WorkerConfig]) -> Result<Facts, Fail> {
     let project = app.project()?;
     Ok(Facts {
         directory: project.root.display().to_string(),
@@ -100,7 +120,7 @@ fn facts(app: &App) -> Result<Facts, Fail> {
         date: clock::now().strftime("%Y-%m-%d").to_string(),
         branch: branch(&project.root),
         instructions: Vec::new(),
-        workers: Vec::new(),
+        workers: workers.iter().map(|it| (it.name.clone(), it.description.clone())).collect(),
     })
 }
 

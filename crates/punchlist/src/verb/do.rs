@@ -22,6 +22,9 @@ use crate::session::{self, Output};
 ///
 /// Each task has a plan of its own; `--plan NAME` works on an existing one.
 ///
+/// If the project has instructions for agents (`AGENTS.md`), you are asked once whether models may
+/// follow them.
+///
 /// The model comes from `--model`, PUNCHLIST_MODEL or `model` in `[agent]` of your configuration.
 #[derive(clap::Args)]
 pub(crate) struct Do {
@@ -47,6 +50,9 @@ pub(crate) struct Do {
     /// Go on with the plan that `--plan-only` made last in this project
     #[arg(long = "continue", conflicts_with = "plan_only")]
     go_on: bool,
+    /// What must be true in the end: the goal of the plan
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
     /// A JSON Schema that the answer must fit
     #[arg(long, value_name = "FILE")]
     output_schema: Option<PathBuf>,
@@ -59,6 +65,9 @@ pub(crate) struct Do {
     /// Go on in the background; `resume` shows the session, and questions wait for `answer`
     #[arg(long, conflicts_with = "quiet")]
     detach: bool,
+    /// Leave out the project's instructions for agents (`AGENTS.md`)
+    #[arg(long)]
+    no_instructions: bool,
     /// Print only the answer
     #[arg(long, short)]
     quiet: bool,
@@ -103,6 +112,7 @@ are open, 130 interrupted.";
             turn,
             dialect: self.dialect.clone().or_else(|| config.agent.dialect.clone()),
             plan: self.plan(app)?,
+            goal: self.goal.clone(),
             schema,
             budget: self.budget.unwrap_or(configured),
             wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),
@@ -113,12 +123,16 @@ are open, 130 interrupted.";
             (false, true) => Output::Quiet,
             (false, false) => Output::Lines,
         };
+        let instructions =
+            if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;
-        let world = session::world(app, &config, &model, provider, self.wait || self.detach)?;
+        let mut world = session::world(app, &config, &model, provider, self.wait || self.detach)?;
+        world.facts.instructions = instructions;
         if self.detach {
-            return session::detach(app, world, settings, &task);
+            let options: &[&str] = if self.no_instructions { &["--no-instructions"] } else { &[] };
+            return session::detach(app, world, settings, &task, options);
         }
-        session::head(app, &settings, output, &[]);
+        session::head(app, &model, output)?;
         runtime.block_on(async {
             let mut session = Session::create(world, settings, &task).await?;
             let mut front = session::terminal(app, &session, output, &task)?;

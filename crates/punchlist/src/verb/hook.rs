@@ -127,7 +127,7 @@ impl Hook {
             &spool,
             &kept,
             spool::is_kept(&event.what),
-            || hook_event::catch_up(database, Some(Instant::now() + CATCH_UP)),
+            || hook_event::catch_up(database, &spool, Some(Instant::now() + CATCH_UP)),
             || hook_event::decide(app, agent, event, &facts),
         )?;
         let asks = std::env::var("AI_AGENT").unwrap_or_default();

@@ -2,10 +2,11 @@
 
 use std::env;
 use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 
+use punchlist_engine::hook::spool::Spool;
 use punchlist_engine::session;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::Store;
@@ -89,6 +90,8 @@ struct Around {
     /// The project, with its directory.
     project: Project,
     store: StayingStore,
+    /// The spool of the database, once the database exists.
+    spool: OnceLock<Spool>,
     random: clock::Random,
     calls: AtomicU32,
 }
@@ -117,6 +120,7 @@ impl Around {
             },
             project: app.project()?.clone(),
             store: StayingStore::new(app.database_options()?),
+            spool: OnceLock::new(),
             random: clock::Random::default(),
             calls: AtomicU32::default(),
         })
@@ -124,7 +128,14 @@ impl Around {
 
     /// Applies spooled hook events before the store is used.
     fn catch_up(&self) {
-        hook_event::catch_up(&self.store.options().path, None);
+        let database = &self.store.options().path;
+        if self.spool.get().is_none() && !database.exists() {
+            // The path is not final yet: the database may be created behind a symbolic link.
+            hook_event::catch_up(database, &hook_event::spool(database), None);
+            return;
+        }
+        let spool = self.spool.get_or_init(|| hook_event::spool(database));
+        hook_event::catch_up(database, spool, None);
     }
 
     /// Records the repository of the project, on a thread of its own: git may be slow.

@@ -7,6 +7,7 @@ use punchlist_engine::policy::explain::{self, Explanation, RuleBook};
 use punchlist_engine::policy::{checks, shell};
 use punchlist_sched::Tools;
 use punchlist_sched::policy::Subject;
+use punchlist_sched::sandbox::InForce;
 use serde_json::json;
 
 use super::{Group, Verb};
@@ -120,7 +121,9 @@ impl Policy {
         let root = app.project()?.root.clone();
         let guarded: Vec<PathBuf> =
             places::config().ok().into_iter().chain(places::data().ok()).collect();
-        let options = tools::Options { root, environment: Vec::new(), guarded };
+        // No command is checked here, so the sandbox makes no difference.
+        let sandbox = InForce::Off(String::new());
+        let options = tools::Options { root, environment: Vec::new(), guarded, sandbox };
         let mut all = Tools::new();
         let ours = |why: String| Fail::ours(format!("the tools cannot be made: {why}"));
         for it in tools::all(options).map_err(|why| ours(why.to_string()))? {

@@ -7,6 +7,7 @@ use punchlist_agent::tools::{self, Options};
 use punchlist_engine::policy::rules;
 use punchlist_model::call::Permit;
 use punchlist_sched::call::{QuestionId, State};
+use punchlist_sched::sandbox::InForce;
 use punchlist_sched::{
     Answer, Event, Events, Limits, Outcome, Policy, Processes, Request, Run, Tools, process,
 };
@@ -37,10 +38,14 @@ impl Project {
     }
 
     fn with(attended: bool, rules: Vec<punchlist_sched::Rule>) -> Self {
+        Self::sandboxed(attended, rules, InForce::Off(String::new()))
+    }
+
+    fn sandboxed(attended: bool, rules: Vec<punchlist_sched::Rule>, sandbox: InForce) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let environment = vec![(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))];
-        let options =
-            Options { root: directory.path().to_owned(), environment, guarded: Vec::new() };
+        let root = directory.path().to_owned();
+        let options = Options { root, environment, guarded: Vec::new(), sandbox };
         let mut all = Tools::new();
         tools::all(options).unwrap().into_iter().for_each(|it| all.add(it).unwrap());
         let guardian = process::Options::new(env!("CARGO_BIN_EXE_punchlist"), ["guardian".into()]);
@@ -288,11 +293,50 @@ fn tools_that_rules_deny_wholly_are_not_offered_to_a_model() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().to_owned();
     let mut all = Tools::new();
-    let options = Options { root, environment: Vec::new(), guarded: Vec::new() };
+    let sandbox = InForce::Off(String::new());
+    let options = Options { root, environment: Vec::new(), guarded: Vec::new(), sandbox };
     tools::all(options).unwrap().into_iter().for_each(|it| all.add(it).unwrap());
     let text = "[[policy]]\ndecision = 'deny'\ntool = 'shell'\n[[policy]]\ndecision = 'deny'\ntool = 'edit'\nargument = ['path', 'docs/*']\n";
     let policy = Policy::new(rules::read(text).unwrap(), Vec::new());
     let offered: Vec<&str> = all.offered(&policy).map(|it| it.name()).collect();
     assert_eq!(offered, ["edit", "list", "read", "search", "write"]);
     assert_eq!(all.offered(&Policy::default()).count(), 6);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_command_that_the_sandbox_stopped_runs_outside_only_after_a_persons_yes() {
+    if !crate::sandbox::is_supported() {
+        return;
+    }
+    let rules = || rules::read(RULES).unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let file = other.path().join("file");
+    let line = format!("echo text | tee {} {}", "inside", file.display());
+    let inside = json!({"command": line});
+    let outside = json!({"command": line, "outside_sandbox": true, "reason": "it goes there"});
+
+    let mut project = Project::sandboxed(true, rules(), InForce::On);
+    let (asked, ended) = project.calls(&[("shell", inside)], &Answer::Refuse(None)).await;
+    assert_eq!(asked, [""; 0]);
+    assert_eq!(project.text("inside"), "text\n");
+    assert!(!file.exists());
+    assert!(ended[0].contains("the sandbox may have stopped it"), "{}", ended[0]);
+    assert!(ended[0].contains("outside_sandbox"), "{}", ended[0]);
+
+    let calls = [("shell", outside)];
+    let (asked, _) = project.calls(&calls, &Answer::Refuse(None)).await;
+    assert_eq!(asked, [format!("run outside the sandbox\n{line}")]);
+    assert!(!file.exists());
+    let (asked, ended) = project.calls(&calls, &Answer::Once).await;
+    assert_eq!((asked.len(), ended), (1, vec!["text\n".to_owned()]));
+    assert!(file.exists());
+
+    let mut alone = Project::sandboxed(false, rules(), InForce::On);
+    let (_, ended) = alone.calls(&calls, &Answer::Once).await;
+    assert!(ended[0].contains("a person must approve it, whatever the rules allow"), "{ended:?}");
+    // In the sandbox a command runs also where nobody can be asked.
+    let (_, ended) =
+        alone.calls(&[("shell", json!({"command": "pwd | wc -l"}))], &Answer::Once).await;
+    assert_eq!(ended, ["1\n"]);
 }

@@ -32,6 +32,7 @@ mod hook;
 mod hooks;
 mod init;
 mod install;
+mod instructions;
 mod machine;
 mod many;
 mod mcp;
@@ -46,6 +47,8 @@ mod processes;
 mod questions;
 mod readme;
 mod run;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod schema;
 mod sessions;
 mod stories;

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 mod driver;
 mod victim;
 
-fn processes() -> Processes {
+pub(crate) fn processes() -> Processes {
     let mut options = options();
     options.grace = Duration::from_millis(200);
     Processes::new(options)
@@ -33,19 +33,19 @@ fn shell(line: &str) -> Command {
 }
 
 #[derive(Debug)]
-struct Ran {
-    exit: Result<Exit, Error>,
-    out: String,
-    err: String,
+pub(crate) struct Ran {
+    pub(crate) exit: Result<Exit, Error>,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Ran {
-    fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.exit.as_ref().unwrap().code
     }
 }
 
-async fn finish(running: Running) -> Ran {
+pub(crate) async fn finish(running: Running) -> Ran {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let exit = running
         .finish(|stream, bytes| match stream {
@@ -57,12 +57,12 @@ async fn finish(running: Running) -> Ran {
     Ran { exit, out: text(out), err: text(err) }
 }
 
-async fn run(processes: &Processes, command: Command) -> Ran {
+pub(crate) async fn run(processes: &Processes, command: Command) -> Ran {
     finish(processes.spawn(command).await.unwrap()).await
 }
 
 /// Stubborn processes, each in its own way.
-const FAMILY: &[(&str, &str)] = &[
+pub(crate) const FAMILY: &[(&str, &str)] = &[
     ("a child in the group that ignores SIGTERM", "stay & hold"),
     ("a child that is stopped", "sh -c 'echo ready >&9; kill -STOP $$; sleep 60' & hold"),
     ("a grandchild in a session of its own", "setsid sh -c \"$STAY\" & hold"),
@@ -78,19 +78,19 @@ const FAMILY: &[(&str, &str)] = &[
 ];
 
 /// A leader that ends when its input ends.
-const READ: &str = "read line";
+pub(crate) const READ: &str = "read line";
 
 /// A family of processes, and the pipe that it holds open.
-struct Family {
+pub(crate) struct Family {
     _dir: tempfile::TempDir,
-    pipe: PathBuf,
+    pub(crate) pipe: PathBuf,
 }
 
 /// A family that has started.
-struct Alive(BufReader<File>);
+pub(crate) struct Alive(BufReader<File>);
 
 impl Family {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let pipe = dir.path().join("pipe");
         assert!(StdCommand::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -98,12 +98,12 @@ impl Family {
     }
 
     /// The command that starts the family. `hold` is what the leader does then.
-    fn command(&self, birth: &str, hold: &str) -> Command {
+    pub(crate) fn command(&self, birth: &str, hold: &str) -> Command {
         shell(&script(&self.pipe, birth, hold))
     }
 
     /// Waits until the family has started; the starter must run at the same time.
-    async fn alive(&self) -> Alive {
+    pub(crate) async fn alive(&self) -> Alive {
         let pipe = self.pipe.clone();
         let wait = move || {
             let mut reader = BufReader::new(File::open(pipe).unwrap());
@@ -128,7 +128,7 @@ fn script(pipe: &Path, birth: &str, hold: &str) -> String {
 
 impl Alive {
     /// Waits until all processes are gone; none may have ended by itself.
-    async fn gone(mut self) {
+    pub(crate) async fn gone(mut self) {
         let read = move || {
             let mut rest = String::new();
             self.0.read_to_string(&mut rest).unwrap();

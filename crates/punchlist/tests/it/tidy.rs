@@ -67,8 +67,13 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("grep-searcher", &["agent"]),
     ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
+    ("landlock", &["sched"]),
+    ("libc", &["sched"]),
+    ("seccompiler", &["sched"]),
     ("ratatui", &["tui"]),
-    ("rmcp", &["serve"]),
+    // `agent` is a client of MCP servers, `serve` is one.
+    ("rmcp", &["agent", "serve"]),
+    ("sse-stream", &["agent"]),
     ("rustix", &["bridge", "engine", "punchlist", "sched", "store", "tui"]),
     ("tokio", &["agent", "engine", "punchlist", "sched", "serve", "store", "testkit", "tui"]),
     ("tokio-stream", &["punchlist", "store"]),
@@ -129,7 +134,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Maximum of packages in the lock file. Raising it is a decision about our dependencies.
-const MOST_PACKAGES: usize = 417;
+const MOST_PACKAGES: usize = 421;
 
 /// Generated documents under `docs/reference`: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[

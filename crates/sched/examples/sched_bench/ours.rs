@@ -78,6 +78,8 @@ fn batch(graph: &Graph) -> Batch {
 
 /// Runs the graph again in the same run.
 pub(crate) async fn run_again(run: &Run, graph: &Graph) -> Outcome {
+    // The run forgets the graph before this one only when its task runs again.
+    tokio::task::yield_now().await;
     run.schedule(batch(graph)).await?.outcomes().await?;
     Ok(())
 }

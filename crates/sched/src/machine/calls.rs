@@ -3,7 +3,6 @@
 //! The calls of a batch have consecutive ids, so a batch is a list. A batch is forgotten as a
 //! whole.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::call::{ArgumentsVersion, BatchId, Call, CallId, Checked, Kind, Live, Request, State};
@@ -42,6 +41,7 @@ pub(super) struct Links {
 #[derive(Clone, Debug)]
 struct Batch {
     id: BatchId,
+    first: CallId,
     entries: Vec<Entry>,
     /// The links of each entry.
     links: Vec<Links>,
@@ -49,13 +49,18 @@ struct Batch {
     left: usize,
 }
 
+impl Batch {
+    /// The index of a call in the batch. It is out of range if the call belongs to a later batch.
+    fn index(&self, id: CallId) -> usize {
+        usize::try_from(id.0.saturating_sub(self.first.0)).unwrap_or(usize::MAX)
+    }
+}
+
 /// All calls that are not forgotten.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
-    /// The batches, by their first call.
-    batches: BTreeMap<CallId, Batch>,
-    /// The first call of each batch.
-    firsts: BTreeMap<BatchId, CallId>,
+    /// In the order in which they were scheduled, so their ids and calls are in order.
+    batches: Vec<Batch>,
     next_call: u32,
     next_batch: u32,
 }
@@ -78,67 +83,80 @@ impl Calls {
         self.next_batch = self.next_batch.saturating_add(1);
         self.next_call = self.next_call.saturating_add(count);
         if !entries.is_empty() {
-            self.firsts.insert(id, first);
             let (left, links) = (entries.len(), vec![Links::default(); entries.len()]);
-            self.batches.insert(first, Batch { id, entries, links, left });
+            self.batches.push(Batch { id, first, entries, links, left });
         }
         first.0..self.next_call
     }
 
     pub(super) fn get(&self, id: CallId) -> Option<&Entry> {
-        let (first, batch) = self.batches.range(..=id).next_back()?;
-        batch.entries.get(index(*first, id))
+        let batch = self.batches.get(self.place(id)?)?;
+        batch.entries.get(batch.index(id))
     }
 
     pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut Entry> {
-        let (first, batch) = self.batches.range_mut(..=id).next_back()?;
-        batch.entries.get_mut(index(*first, id))
+        let place = self.place(id)?;
+        let batch = self.batches.get_mut(place)?;
+        let index = batch.index(id);
+        batch.entries.get_mut(index)
     }
 
     pub(super) fn links(&self, id: CallId) -> Option<&Links> {
-        let (first, batch) = self.batches.range(..=id).next_back()?;
-        batch.links.get(index(*first, id))
+        let batch = self.batches.get(self.place(id)?)?;
+        batch.links.get(batch.index(id))
     }
 
     pub(super) fn links_mut(&mut self, id: CallId) -> Option<&mut Links> {
-        let (first, batch) = self.batches.range_mut(..=id).next_back()?;
-        batch.links.get_mut(index(*first, id))
+        let place = self.place(id)?;
+        let batch = self.batches.get_mut(place)?;
+        let index = batch.index(id);
+        batch.links.get_mut(index)
+    }
+
+    /// The place of the last batch that begins with this call or an earlier one. Only this batch
+    /// can have the call; if the call is forgotten, it does not.
+    fn place(&self, id: CallId) -> Option<usize> {
+        self.batches.partition_point(|it| it.first <= id).checked_sub(1)
+    }
+
+    /// The place of a batch.
+    fn place_of(&self, batch: BatchId) -> Option<usize> {
+        self.batches.binary_search_by_key(&batch, |it| it.id).ok()
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.batches.values().flat_map(|it| &it.entries)
+        self.batches.iter().flat_map(|it| &it.entries)
     }
 
     /// The calls of a batch, in order; empty if the batch is unknown.
     pub(super) fn of(&self, batch: BatchId) -> &[Entry] {
-        let batch = self.firsts.get(&batch).and_then(|it| self.batches.get(it));
-        batch.map_or(&[], |it| &it.entries)
+        self.place_of(batch).map_or(&[], |place| &self.batches[place].entries)
     }
 
     /// Whether a batch has calls that have not ended.
     pub(super) fn is_open(&self, batch: BatchId) -> bool {
-        let batch = self.firsts.get(&batch).and_then(|it| self.batches.get(it));
-        batch.is_some_and(|it| it.left > 0)
+        self.place_of(batch).is_some_and(|place| self.batches[place].left > 0)
     }
 
     /// Whether any call has not ended.
     pub(super) fn is_any_open(&self) -> bool {
-        self.batches.values().any(|it| it.left > 0)
+        self.batches.iter().any(|it| it.left > 0)
     }
 
     /// Counts an ended call. Returns the batch if it was the last one.
     pub(super) fn ended(&mut self, id: CallId) -> Option<BatchId> {
-        let (_, batch) = self.batches.range_mut(..=id).next_back()?;
+        let place = self.place(id)?;
+        let batch = self.batches.get_mut(place)?;
         batch.left = batch.left.saturating_sub(1);
         (batch.left == 0).then_some(batch.id)
     }
 
     /// Forgets a batch, unless one of its calls has not ended.
     pub(super) fn forget(&mut self, batch: BatchId) {
-        if !self.is_open(batch)
-            && let Some(first) = self.firsts.remove(&batch)
+        if let Some(place) = self.place_of(batch)
+            && self.batches[place].left == 0
         {
-            self.batches.remove(&first);
+            self.batches.remove(place);
         }
     }
 }
@@ -151,8 +169,4 @@ fn entry(id: CallId, batch: BatchId, request: Request) -> Entry {
         kind: Kind::OTHER,
         is_given: false,
     }
-}
-
-fn index(first: CallId, id: CallId) -> usize {
-    usize::try_from(id.0.saturating_sub(first.0)).unwrap_or(usize::MAX)
 }

@@ -2,10 +2,12 @@
 //!
 //! It is a process with one thread in its own session, so that signals from the driver's terminal
 //! reach neither the guardian nor its processes. It reads no clock but the monotonic one, no file
-//! but those in `/proc`, and prints nothing.
+//! but those in `/proc`, and prints nothing. It creates and removes the temporary directories of
+//! sandboxed commands.
 
 #[cfg(not(target_os = "linux"))]
 mod group;
+mod temporary;
 #[cfg(target_os = "linux")]
 mod tree;
 mod ward;
@@ -33,9 +35,10 @@ use group::Family;
 #[cfg(target_os = "linux")]
 use tree::Family;
 
-use super::leash::Leash;
+use super::leash::{self, Leash};
 use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode};
+use temporary::Temporary;
 use ward::{Next, Status, Ward};
 
 /// The environment variable that marks the processes of a call, wherever they are.
@@ -50,8 +53,6 @@ const DESCRIPTORS: usize = 3;
 /// Set for a process that is started as a guardian. If the program does not become one, this
 /// variable keeps it from starting itself again and again.
 pub(super) const STARTED_AS_GUARDIAN: &str = "PUNCHLIST_GUARDIAN";
-/// The argument that makes this program a leash.
-const LEASH: &str = "__punchlist-leash";
 /// The exit code of a leash that could not execute its command, as in shells.
 const NOT_STARTED: i32 = 127;
 
@@ -62,9 +63,7 @@ const NOT_STARTED: i32 = 127;
 /// terminal, and ends when the driver is gone.
 #[expect(clippy::exit, reason = "nothing of the program that it is a copy of is to run")]
 pub fn enter_if_called() {
-    let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|it| it == LEASH) {
-        let why = super::leash::main(arguments);
+    if let Some(why) = leash::enter_if_called(std::env::args_os().skip(1)) {
         // If stderr is closed, the exit code must do.
         drop(writeln!(io::stderr(), "error: {why}"));
         std::process::exit(NOT_STARTED);
@@ -77,7 +76,7 @@ pub fn enter_if_called() {
         .is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Socket);
     // The variable was set by hand. Starting a process will report it.
     let Some(socket) = is_socket.then(|| stdin.try_clone_to_owned().ok()).flatten() else { return };
-    let code = if main(socket, leash()).is_ok() { 0 } else { 1 };
+    let code = if main(socket, Leash::new()).is_ok() { 0 } else { 1 };
     std::process::exit(code);
 }
 
@@ -88,13 +87,6 @@ pub(super) fn not_entered() -> String {
          `guardian::enter_if_called()` must be the first line of its `main`, and {STARTED_AS_GUARDIAN} must not be \
          set by hand"
     )
-}
-
-/// The leash for commands: this program, even if its file was replaced meanwhile.
-fn leash() -> Option<Leash> {
-    let program = Path::new("/proc/self/exe");
-    let arguments = vec![LEASH.into()];
-    program.exists().then(|| Leash { program: program.to_owned(), arguments })
 }
 
 /// Serves the driver at the other end of `socket` until it closes. With a leash, commands end with
@@ -156,6 +148,8 @@ struct Guardian {
     wards: BTreeMap<u64, Ward>,
     /// The ward of each leader process.
     leaders: BTreeMap<i32, u64>,
+    /// The temporary directories of sandboxed wards.
+    temporary: BTreeMap<u64, Temporary>,
     family: Family,
     grace: Duration,
     linger: Duration,
@@ -174,6 +168,7 @@ impl Guardian {
             leash,
             wards: BTreeMap::new(),
             leaders: BTreeMap::new(),
+            temporary: BTreeMap::new(),
             family: Family::new(MARK),
             grace: Duration::from_secs(2),
             linger: Duration::ZERO,
@@ -237,7 +232,8 @@ impl Guardian {
                 let count = spawn.descriptors().min(self.descriptors.len());
                 let descriptors = self.descriptors.drain(..count).collect();
                 match start(spawn, descriptors, self.leash.as_ref()) {
-                    Ok(pid) => {
+                    Ok((pid, temporary)) => {
+                        self.temporary.extend(temporary.map(|it| (id, it)));
                         self.leaders.insert(pid.as_raw_pid(), id);
                         self.wards.insert(id, Ward::new(pid));
                         let pid = u32::try_from(pid.as_raw_pid()).unwrap_or_default();
@@ -293,6 +289,8 @@ impl Guardian {
                 }
                 Next::Over { status, left_behind, undead } => {
                     self.wards.remove(&id);
+                    // Removes the directory, now that no process uses it.
+                    drop(self.temporary.remove(&id));
                     let (code, signal) = status.map_or((None, None), |it| (it.code, it.signal));
                     self.say(&Report::Ended { id, code, signal, left_behind, undead });
                 }
@@ -328,8 +326,12 @@ fn receive(
     Ok(received.bytes)
 }
 
-/// Starts a process; an error says why not.
-fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Result<Pid, String> {
+/// Starts a process, with a temporary directory if it is sandboxed; an error says why not.
+fn start(
+    mut spawn: Spawn,
+    descriptors: Vec<OwnedFd>,
+    leash: Option<&Leash>,
+) -> Result<(Pid, Option<Temporary>), String> {
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(|| "the order had no pipes".to_owned());
     let stdin = if spawn.has_stdin { Some(next()?) } else { None };
@@ -338,6 +340,15 @@ fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Resu
         next()?
     } else {
         stdout.try_clone().map_err(|why| format!("cannot create a pipe for the output: {why}"))?
+    };
+    let temporary = match &mut spawn.sandbox {
+        Some(_) if leash.is_none() => return Err("there is no sandbox here".to_owned()),
+        Some(writable) => {
+            let temporary = Temporary::new(&spawn.environment)?;
+            writable.push(temporary.path().to_owned());
+            Some(temporary)
+        }
+        None => None,
     };
     // The guardian has one thread, so it can change its own directory instead of the child's. That
     // allows the system to start the child without copying this process.
@@ -349,7 +360,7 @@ fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Resu
             Some(leash) => {
                 // Checked here, because the leash could report it only in its own output.
                 can_be_started(&program).map_err(failed)?;
-                leash.command(&program, &spawn.program)
+                leash.command(&program, &spawn.program, spawn.sandbox.as_deref())
             }
             None => Command::new(&program),
         };
@@ -359,13 +370,17 @@ fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Resu
         command.args(&spawn.arguments).env_clear();
         command.envs(spawn.environment.iter().map(|(name, value)| (name, value)));
         command.env(MARK, mark(spawn.id)).process_group(0);
+        if let Some(temporary) = &temporary {
+            command.envs(Temporary::VARIABLES.map(|name| (name, temporary.path())));
+        }
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(stdout).stderr(stderr);
         command.spawn().map_err(failed)
     });
     // So that no directory stays busy that somebody wants to remove or unmount.
     let _ = rustix::process::chdir("/");
     let pid = i32::try_from(started?.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| "the system returned no pid".to_owned())
+    let pid = pid.ok_or_else(|| "the system returned no pid".to_owned())?;
+    Ok((pid, temporary))
 }
 
 /// Whether the system would execute a file, as far as that can be seen.

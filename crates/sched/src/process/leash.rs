@@ -7,6 +7,8 @@
 //!
 //! The kernel sends the signal when the *thread* that started the leash ends. The guardian has only
 //! one thread.
+//!
+//! The leash also puts a command into its sandbox, so that this needs no further program.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,35 +18,86 @@ use std::process::Command;
 
 use rustix::process::Pid;
 
-/// The program that is a leash when called with `arguments` and the words of a command.
+use super::sandbox;
+
+/// The argument that makes this program a leash.
+const LEASH: &str = "__punchlist-leash";
+/// The argument that makes this program a leash with a sandbox.
+const SANDBOX: &str = "__punchlist-sandbox";
+
+/// Our own program, as a leash.
 #[derive(Clone, Debug)]
 pub(super) struct Leash {
     /// A full path to our own program.
-    pub(super) program: PathBuf,
-    /// The arguments that make it a leash.
-    pub(super) arguments: Vec<OsString>,
+    program: PathBuf,
 }
 
 impl Leash {
-    /// The command that starts a program under a name, on this leash.
-    pub(super) fn command(&self, program: &Path, name: &OsString) -> Command {
+    /// The leash for commands: this program, even if its file was replaced meanwhile. `None` if the
+    /// system has none.
+    pub(super) fn new() -> Option<Self> {
+        let program = Path::new("/proc/self/exe");
+        program.exists().then(|| Self { program: program.to_owned() })
+    }
+
+    /// The command that starts a program under a name, on this leash. With a sandbox, it may write
+    /// only these directories.
+    pub(super) fn command(
+        &self,
+        program: &Path,
+        name: &OsString,
+        sandbox: Option<&[PathBuf]>,
+    ) -> Command {
         let mut command = Command::new(&self.program);
         let guardian = rustix::process::getpid().as_raw_pid().to_string();
-        command.args(&self.arguments).arg(guardian).arg(program).arg(name);
+        match sandbox {
+            None => command.arg(LEASH).arg(guardian),
+            Some(writable) => {
+                let count = writable.len().to_string();
+                command.arg(SANDBOX).arg(guardian).arg(count).args(writable)
+            }
+        };
+        command.arg(program).arg(name);
         command
     }
 }
 
-/// Executes a command that ends with its parent. The words are the parent's pid, the command's
-/// file, its name (`argv[0]`) and its arguments. Returns only if that fails, with the reason.
-pub(super) fn main(words: impl IntoIterator<Item = OsString>) -> String {
-    let mut words = words.into_iter();
-    let parent = words.next().and_then(|it| it.to_str()?.parse().ok()).and_then(Pid::from_raw);
-    let (Some(parent), Some(program), Some(name)) = (parent, words.next(), words.next()) else {
+/// If the arguments of this program make it a leash, executes the command. Returns only if that
+/// fails, with the reason, or if the arguments are others.
+pub(super) fn enter_if_called(arguments: impl IntoIterator<Item = OsString>) -> Option<String> {
+    let mut words = arguments.into_iter();
+    let called = words.next()?;
+    if called == LEASH {
+        Some(main(words, false))
+    } else if called == SANDBOX {
+        Some(main(words, true))
+    } else {
+        None
+    }
+}
+
+/// Executes a command that ends with its parent. The words are the parent's pid, for a sandbox the
+/// number of writable directories and these, the command's file, its name (`argv[0]`) and its
+/// arguments. Returns only if that fails, with the reason.
+fn main(mut words: impl Iterator<Item = OsString>, is_sandboxed: bool) -> String {
+    let number = |it: Option<OsString>| it.and_then(|it| it.to_str()?.parse::<u32>().ok());
+    let parent = number(words.next()).and_then(|it| Pid::from_raw(it.try_into().ok()?));
+    let count = if is_sandboxed { number(words.next()) } else { Some(0) };
+    let writable: Vec<PathBuf> =
+        (0..count.unwrap_or(0)).map_while(|_| words.next()).map(PathBuf::from).collect();
+    let (Some(parent), Some(_), Some(program), Some(name)) =
+        (parent, count, words.next(), words.next())
+    else {
         return "this is only for punchlist itself, which starts commands with it".to_owned();
     };
     if let Err(why) = tie(parent) {
         return format!("{} was not started: {why}", program.display());
+    }
+    if is_sandboxed && let Err(why) = sandbox::enter(&writable) {
+        return format!(
+            "{} was not started, because its sandbox was not: {why}",
+            program.display()
+        );
     }
     let why = Command::new(&program).arg0(name).args(words).exec();
     format!("{} cannot be started: {why}", program.display())

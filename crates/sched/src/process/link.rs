@@ -117,7 +117,7 @@ impl Link {
 
     /// Orders a process.
     pub(super) fn begin(&mut self, command: Command) -> Result<Running, Error> {
-        let Command { program, arguments, environment, directory, stdin, apart } = command;
+        let Command { program, arguments, environment, directory, stdin, apart, sandbox } = command;
         let failed = |why: io::Error| {
             Error::NotStarted(format!("cannot create a pipe for the output: {why}"))
         };
@@ -146,6 +146,7 @@ impl Link {
             program,
             arguments,
             environment,
+            sandbox: sandbox.map(|it| it.writable),
         };
         let (say, stage) = watch::channel(Stage::Ordered);
         let start = TaskMessage::Start(spawn, descriptors, say);

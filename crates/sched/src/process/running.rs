@@ -2,13 +2,14 @@
 
 use std::future::pending;
 use std::io;
+use std::pin::pin;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::link::{Stage, TaskMessage};
 use super::{Error, Exit};
@@ -68,6 +69,28 @@ impl Watched {
     }
 }
 
+/// The pipes of a process that its caller talks to. The caller must read both outputs, or the process
+/// stands still when they are full.
+pub struct Pipes {
+    /// The input. It ends when this is dropped.
+    pub stdin: pipe::Sender,
+    /// The output.
+    pub stdout: pipe::Receiver,
+    /// The error output.
+    pub stderr: pipe::Receiver,
+}
+
+/// Ends a process from elsewhere, while [`Running::finish`] reads its output.
+#[derive(Clone)]
+pub struct Stopper(Watched);
+
+impl Stopper {
+    /// Ends the process and its descendants. [`Running::finish`] returns when they have ended.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}
+
 /// A running process. It is ended when this is dropped.
 pub struct Running {
     watched: Watched,
@@ -98,6 +121,16 @@ impl Running {
         self.pid
     }
 
+    /// Takes the pipes, for a process that is talked to. Afterwards [`Running::finish`] only waits.
+    /// `None` unless the command had an input, separate outputs, and still has all three pipes.
+    pub fn take_pipes(&mut self) -> Option<Pipes> {
+        if self.stdin.is_none() || self.out.is_none() || self.err.is_none() {
+            return None;
+        }
+        let ((stdin, _), stdout, stderr) = (self.stdin.take()?, self.out.take()?, self.err.take()?);
+        Some(Pipes { stdin, stdout, stderr })
+    }
+
     pub(crate) fn watched(&self) -> &Watched {
         &self.watched
     }
@@ -105,6 +138,43 @@ impl Running {
     /// Ends the process and its descendants. [`Running::finish`] waits for it.
     pub fn stop(&self) {
         self.watched.stop();
+    }
+
+    /// Ends the process while [`Running::finish`] has it.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.watched.clone())
+    }
+
+    /// Takes the writing end of the input, to talk to the process while it runs. The input that was
+    /// given with the command and is not written yet is dropped. `None` if the command has no
+    /// input. The process sees the end of its input when the writing end is dropped.
+    pub fn take_stdin(&mut self) -> Option<pipe::Sender> {
+        self.stdin.take().map(|(pipe, _)| pipe)
+    }
+
+    /// Like [`Running::finish`], but ends the process when the time is over. Also returns whether
+    /// that happened.
+    pub async fn finish_within(
+        self,
+        limit: Option<Duration>,
+        say: impl FnMut(Stream, &[u8]),
+    ) -> (Result<Exit, Error>, bool) {
+        let stopper = self.stopper();
+        let mut finish = pin!(self.finish(say));
+        let over = async {
+            match limit {
+                Some(limit) => sleep(limit).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            exit = &mut finish => (exit, false),
+            () = over => {
+                stopper.stop();
+                (finish.await, true)
+            }
+        }
     }
 
     /// Passes on the output until the process is over, and returns how it ended.

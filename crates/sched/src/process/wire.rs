@@ -33,6 +33,8 @@ pub(super) struct Spawn {
     pub(super) program: OsString,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
+    /// If it runs in a sandbox: the directories that it may write.
+    pub(super) sandbox: Option<Vec<PathBuf>>,
 }
 
 impl Spawn {
@@ -183,6 +185,11 @@ impl Frame for Order {
                     put_text(out, name);
                     put_text(out, value);
                 }
+                out.push(u8::from(it.sandbox.is_some()));
+                if let Some(writable) = &it.sandbox {
+                    put_u32(out, writable.len());
+                    writable.iter().for_each(|path| put_text(out, path.as_os_str()));
+                }
             }
             Self::Stop { id } => {
                 out.push(2);
@@ -202,6 +209,10 @@ impl Frame for Order {
                 program: bytes.text()?,
                 arguments: bytes.list(Bytes::text)?,
                 environment: bytes.list(|it| Some((it.text()?, it.text()?)))?,
+                sandbox: match bytes.flag()? {
+                    true => Some(bytes.list(|it| it.text().map(PathBuf::from))?),
+                    false => None,
+                },
             }),
             2 => Self::Stop { id: bytes.u64()? },
             3.. => return None,
@@ -270,13 +281,21 @@ mod tests {
             text(),
             prop::collection::vec(text(), 0..4),
             prop::collection::vec((text(), text()), 0..4),
+            prop::option::of(prop::collection::vec(text().prop_map(PathBuf::from), 0..3)),
         );
         prop_oneof![
             any::<(u32, u32)>()
                 .prop_map(|(grace_ms, linger_ms)| Order::Begin { grace_ms, linger_ms }),
             any::<u64>().prop_map(|id| Order::Stop { id }),
             spawn.prop_map(
-                |((id, has_stdin, is_apart), directory, program, arguments, environment)| {
+                |(
+                    (id, has_stdin, is_apart),
+                    directory,
+                    program,
+                    arguments,
+                    environment,
+                    sandbox,
+                )| {
                     let directory = directory.into();
                     Order::Spawn(Spawn {
                         id,
@@ -286,6 +305,7 @@ mod tests {
                         program,
                         arguments,
                         environment,
+                        sandbox,
                     })
                 }
             ),

@@ -9,7 +9,7 @@
 mod tests;
 
 use std::any::Any;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -99,7 +99,7 @@ pub(super) struct Driver<L> {
     /// run, and few calls are validated at a time.
     to_validate: VecDeque<(CallId, ArgumentsVersion)>,
     running: FuturesUnordered<BoxFuture<'static, (CallId, Attempt, Ended)>>,
-    under_way: BTreeMap<(CallId, Attempt), UnderWay>,
+    under_way: HashMap<(CallId, Attempt), UnderWay>,
     timers: Timers<Due>,
     batches: BTreeMap<BatchId, Kept>,
     questions: Arc<Questions>,
@@ -152,7 +152,7 @@ impl<L: Ledger> Driver<L> {
             todo: VecDeque::new(),
             to_validate: VecDeque::new(),
             running: FuturesUnordered::new(),
-            under_way: BTreeMap::new(),
+            under_way: HashMap::new(),
             timers: Timers::default(),
             batches: BTreeMap::new(),
             questions,
@@ -330,6 +330,10 @@ impl<L: Ledger> Driver<L> {
         if kept.is_done {
             self.batches.remove(&batch);
             self.machine.forget(batch);
+            // A large batch has made these large.
+            self.todo.shrink_to(PAGE);
+            self.to_validate.shrink_to(PAGE);
+            self.under_way.shrink_to(PAGE);
         }
     }
 

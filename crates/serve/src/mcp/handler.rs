@@ -36,6 +36,8 @@ const ONLY_NEWER: &[&str] = &["subscriptions/listen"];
 type Context = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
 
+/// The library moves the future of a request several times, and that future is as large as the
+/// largest of these. So futures that do more than copy a list are boxed.
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         self.inner.config.clone()
@@ -54,7 +56,7 @@ impl ServerHandler for Server {
         params: CallToolRequestParams,
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.call(params, context).await
+        Box::pin(self.call(params, context)).await
     }
 
     async fn list_prompts(&self, _: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {
@@ -66,7 +68,7 @@ impl ServerHandler for Server {
         params: GetPromptRequestParams,
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
-        Ok(self.prompt(params, &context.meta).await?.into())
+        Ok(Box::pin(self.prompt(params, &context.meta)).await?.into())
     }
 
     /// We offer no completions, and do not announce any.
@@ -83,11 +85,11 @@ impl ServerHandler for Server {
         page: Page,
         context: Context,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let listed = self.resources(page).await?;
+        let listed = Box::pin(self.resources(page)).await?;
         // A newer client subscribes explicitly.
         let is_older = context.protocol_version().is_none_or(|it| it.has_initialize());
         if is_older {
-            self.list_was_shown(context.peer).await;
+            Box::pin(self.list_was_shown(context.peer)).await;
         }
         Ok(listed)
     }
@@ -105,7 +107,7 @@ impl ServerHandler for Server {
         params: ReadResourceRequestParams,
         context: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Ok(self.resource(params.uri, &context.meta).await?.into())
+        Ok(Box::pin(self.resource(params.uri, &context.meta)).await?.into())
     }
 
     async fn subscribe(
@@ -116,7 +118,7 @@ impl ServerHandler for Server {
         if !Self::is_resource(&params.uri) {
             return Err(ErrorData::resource_not_found("there is no such resource", None));
         }
-        if !self.subscribe_to(params.uri, context.peer).await {
+        if !Box::pin(self.subscribe_to(params.uri, context.peer)).await {
             return Err(ErrorData::invalid_params("too many subscriptions", None));
         }
         Ok(())
@@ -156,7 +158,7 @@ impl ServerHandler for Server {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.serve_subscription(context).await;
+        Box::pin(self.serve_subscription(context)).await;
         Ok(())
     }
 }

@@ -3,13 +3,14 @@
 
 use punchlist_agent::provider::{Arguments, ModelCall};
 use punchlist_agent::session::{Event, is_for_user};
-use punchlist_formats::text::{Colour, Line, Style, many_lines, one_line};
+use punchlist_formats::text::width::truncate;
+use punchlist_formats::text::{Colour, Line, Style, many_lines, one_line, width};
 use punchlist_formats::view::{Options, plain};
 use punchlist_model::{Item, ItemId, Plan, Status};
 
 use crate::options::Screen;
 
-/// The most characters of a call's line.
+/// The most columns of what a call is about.
 const LONGEST: usize = 160;
 
 /// Arguments that say best what a call is about, the best first.
@@ -66,14 +67,17 @@ impl Lines {
             Event::CallStarted(call) if !self.is_plans(call) => {
                 let mut line = Line::new();
                 line.push("  ", Style::Plain).push(&one_line(&call.tool), Style::Bold);
-                line.push(&format!("  {}", about(call)), Style::Plain);
+                let about = about(call);
+                let about = truncate(&about, self.room(call));
+                line.push(&format!("  {about}"), Style::Plain);
                 self.line(&line)
             }
             Event::CallEnded { call, is_error: true, text } => {
                 let first = text.lines().map(str::trim).find(|it| !it.is_empty());
-                let first = cut(&one_line(first.unwrap_or_default()));
-                let line = format!("  {}: {first}", one_line(&call.tool));
-                self.line(&Line::of(&line, Style::In(Colour::Red)))
+                let first = one_line(first.unwrap_or_default());
+                let first = truncate(&first, self.room(call));
+                let text = format!("  {}: {first}", one_line(&call.tool));
+                self.line(&Line::of(&text, Style::In(Colour::Red)))
             }
             Event::Plan { before, now } => self.plan(before.as_deref(), now),
             Event::Refused { open, .. } => {
@@ -137,6 +141,14 @@ impl Lines {
         format!("{}{}\n", self.line_end(), self.screen.line(line))
     }
 
+    /// How many columns are left for what a call is about, so that its line is not wrapped.
+    fn room(&self, call: &ModelCall) -> usize {
+        if !self.screen.is_terminal {
+            return LONGEST;
+        }
+        usize::from(self.screen.width).saturating_sub(5 + width(&call.tool)).clamp(16, LONGEST)
+    }
+
     /// The plan: the whole list if it was made or rewritten, else a line for each item that moved.
     fn plan(&mut self, before: Option<&Plan>, now: &Plan) -> String {
         let start = self.line_end();
@@ -166,11 +178,5 @@ fn about(call: &ModelCall) -> String {
     let Arguments::Object(arguments) = &call.arguments else { return String::new() };
     let telling = TELLING.iter().find_map(|it| arguments.get(it)?.as_str());
     let text = telling.map_or_else(|| arguments.to_string(), str::to_owned);
-    cut(&one_line(&text))
-}
-
-fn cut(text: &str) -> String {
-    let mut chars = text.chars();
-    let cut: String = chars.by_ref().take(LONGEST).collect();
-    if chars.next().is_some() { cut + "…" } else { cut }
+    one_line(&text).into_owned()
 }

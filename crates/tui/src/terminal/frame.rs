@@ -41,7 +41,9 @@ impl Frame {
                 out.push_str("\x1b[K");
             }
         }
-        if lines.len() < self.lines.len() {
+        if lines.is_empty() {
+            out.push_str("\x1b[J");
+        } else if lines.len() < self.lines.len() {
             out.push_str("\r\n\x1b[J\x1b[A");
         }
         out.push_str(&up(lines.len().saturating_sub(1)));
@@ -137,6 +139,7 @@ mod tests {
                 &["head", "a", "b", "c", "d"],
                 &["head 2", "d"],
                 &["only"],
+                &[],
                 &["1", "2", "3", "4", "5", "6", "7"],
             ] {
                 screen.draw(lines, false);

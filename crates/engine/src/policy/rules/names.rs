@@ -10,7 +10,7 @@ use crate::policy::shell;
 
 /// Our own tools, with the arguments that policy can match.
 const TOOLS: &[(&str, &[&str])] = &[
-    ("shell", &["command"]),
+    ("shell", &["command", "outside_sandbox"]),
     ("verify", &["command"]),
     ("read", &["path"]),
     ("write", &["path"]),
@@ -18,6 +18,7 @@ const TOOLS: &[(&str, &[&str])] = &[
     ("list", &["path"]),
     ("search", &["path"]),
     ("agent", &["agent"]),
+    ("delegate", &["agentType"]),
     ("read:outside", &["path"]),
     ("write:outside", &["path"]),
     ("edit:outside", &["path"]),

@@ -10,7 +10,7 @@ use punchlist_formats::planfile::{self, Tick};
 use punchlist_model::{Item, ItemRef, Number, Op, Plan, Status};
 
 use super::Source;
-use crate::run::steps::sub_lists;
+use crate::workers::sub_lists;
 
 /// The operations that make the plan of a file start over.
 pub(crate) fn ops(plan: &Plan, source: &Source) -> Vec<Op> {

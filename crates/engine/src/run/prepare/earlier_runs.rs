@@ -26,8 +26,9 @@ use crate::plan_service::LivePlan;
 use crate::run::front_end::FrontEnd;
 use crate::run::options::{Options, Surroundings};
 use crate::run::schedule::Held;
-use crate::run::steps::worker_session::{self, Destination};
-use crate::run::steps::{Resumed, sub_lists};
+use crate::run::steps::Resumed;
+use crate::workers::sub_lists;
+use crate::workers::worker_session::{self, Destination};
 
 /// In how many runs late answers are searched, newest first.
 const RUNS: u32 = 64;

@@ -4,7 +4,7 @@ use punchlist_model::Number;
 use punchlist_model::store::Applied;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::run::steps::sub_lists::Entry;
+use crate::workers::sub_lists::Entry;
 
 /// One report.
 pub(crate) enum Report {

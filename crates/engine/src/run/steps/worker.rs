@@ -8,12 +8,11 @@
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_bridge::spawn::{self, Job, News, Worker};
+use punchlist_bridge::spawn::{self, Job, News, WorkerStream};
 use punchlist_formats::hook::Agent as Which;
 use punchlist_formats::text::{mask, one_line};
 use punchlist_model::session::SessionKey;
 use punchlist_model::{Ctx, Item, Number};
-use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
 use punchlist_sched::output::{Line, Stream};
@@ -21,14 +20,12 @@ use punchlist_sched::policy::Subject;
 use punchlist_sched::tool::{Preview, Tool, Work};
 use serde_json::{Value, json};
 
-use super::sub_lists::Entry;
-use super::worker_session::{self, Destination};
-use super::{AGENT, PLAN, Place, failed, item};
+use super::{AGENT, Place, failed, item};
 use crate::outputs;
 use crate::run::runner::reports::Report;
-
-/// How many bytes of standard error are kept, for when the agent fails.
-const KEPT: usize = 8 << 10;
+use crate::workers::program::{self, Heard};
+use crate::workers::sub_lists::Entry;
+use crate::workers::worker_session::{self, Destination};
 
 /// The arguments of an item's call.
 pub(crate) fn arguments(item: &Item, agent: &str) -> Value {
@@ -53,6 +50,7 @@ fn job(arguments: &Value) -> Option<Job<'_>> {
         program: agent.as_str(),
         model: None,
         arguments: &[],
+        instructions: "",
         title: text_of(arguments, "title"),
         context: text_of(arguments, "context"),
         criteria: text_of(arguments, "criteria"),
@@ -148,57 +146,27 @@ impl Place {
 
     async fn run_agent(&self, number: Number, job: &Job<'_>, work: &Work) -> Ended {
         let agent = job.agent.as_str();
-        let mut words = spawn::command(job).into_iter();
-        let mut command = Command::new(words.next().unwrap_or_default(), &self.directory)
-            .envs(self.environment.iter().filter(|(name, _)| name != PLAN).cloned())
-            .env("PUNCHLIST_ITEM", number.to_string());
-        for word in words {
-            command = command.arg(word);
-        }
-        command.apart = true;
-        let running = match work.spawn(command).await {
-            Ok(running) => running,
+        let command = program::command(job, &self.directory, &self.environment);
+        let command = command.env("PUNCHLIST_ITEM", number.to_string());
+        let stream = WorkerStream::new(job.agent, &self.directory.to_string_lossy());
+        let mut heard = |heard| match heard {
+            Heard::News(news) => self.report(number, news, work),
+            Heard::Session(session) => self.reports.send(Report::Session(number, session)),
+        };
+        let ran = match program::run(command, stream, work, None, &mut heard).await {
+            Ok(ran) => ran,
             Err(why) => {
                 let what =
                     format!("{agent} did not start: {why}; install it, or name another agent");
                 return failed(&what, Output::default());
             }
         };
-        let mut worker = Worker::new(job.agent, &self.directory.to_string_lossy());
-        let mut stderr: Vec<u8> = Vec::new();
-        let mut has_session = false;
-        // What the agent was doing, in case it is stopped before it answers.
-        let mut doing = work.capture();
-        let exit = running
-            .finish(|from, bytes| match from {
-                Stream::Err => {
-                    stderr.extend_from_slice(bytes);
-                    if stderr.len() > 2 * KEPT {
-                        stderr.drain(..stderr.len() - KEPT);
-                    }
-                }
-                Stream::Out => {
-                    for news in worker.push(bytes) {
-                        if let News::Doing(text) = &news {
-                            doing.take(text.as_bytes());
-                            doing.take(b"\n");
-                        }
-                        self.report(number, news, work);
-                    }
-                    if let Some(session) = worker.session().filter(|_| !has_session) {
-                        has_session = true;
-                        self.reports.send(Report::Session(number, session.to_owned()));
-                    }
-                }
-            })
-            .await;
-        let ended = worker.end(exit.as_ref().ok().and_then(|it| it.code));
+        let program::Ran { exit, ended, stderr, doing, .. } = ran;
         if let Some(id) = ended.session.clone() {
             let key = SessionKey { agent: agent.to_owned(), id };
             self.take_over(number, key).await;
         }
         let output = |text: String| Output::text(text);
-        let doing = doing.finish();
         if work.is_stopping() {
             let said = outputs::joined(doing, output(ended.answer));
             return failed(&format!("{agent} was stopped"), said);
@@ -207,7 +175,6 @@ impl Place {
             return failed(&format!("{agent}: {why}"), output(ended.answer));
         }
         if let Some(why) = ended.failure {
-            let stderr = String::from_utf8_lossy(&stderr).into_owned();
             let said = if stderr.trim().is_empty() { ended.answer } else { stderr };
             let why = one_line(&why);
             let what = format!("{agent}: {why}; `{agent}`, started here by hand, tells more");

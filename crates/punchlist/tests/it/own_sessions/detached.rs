@@ -71,8 +71,10 @@ fn it_goes_on_in_the_background_and_is_shown_by_resume() {
 #[test]
 fn it_is_stopped_like_any_other() {
     let project = project(&json!([{"calls": [create(&["Dig"])]}, silence()]), ALLOW);
-    let told = finish(project.does(&["--detach", "--json"], "Dig"), b"").json();
-    assert_eq!(told["id"], project.id());
+    let told = finish(project.does(&["--detach", "--json"], "Dig"), b"").ok();
+    let first: Value = serde_json::from_str(told.lines().next().unwrap()).unwrap();
+    assert_eq!(first["type"], "session.started");
+    assert!(told.contains(&project.id()), "{told}");
     project.until(|it| it.entries().len() == 3);
     project.run(&["sessions", "stop", &project.id()]).works();
     project.until(|it| it.sessions()[0]["running"] == false);

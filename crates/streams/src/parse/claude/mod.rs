@@ -114,6 +114,7 @@ impl Agent for Claude {
             "stream_event" => self.stream_event(&line),
             "attachment" => self.attachment(&line, &owner, emit),
             "progress" => self.progress(value, timestamp, &owner, emit),
+            "rate_limit_event" => usage_limit(value, emit),
             "queue-operation" => {
                 if value.text("operation").is_some_and(|it| it.is("enqueue"))
                     && let Some(text) = value.text("content")
@@ -166,6 +167,22 @@ impl Agent for Claude {
         // Until the form is known, and the time at which the session started.
         self.form.is_none() || self.lists.awaits_time() || !self.calls.is_empty()
     }
+}
+
+/// Reports that the account's usage limit is reached. The line is also written while there is only
+/// a warning, or nothing to say.
+fn usage_limit(value: &Object<'_>, emit: &mut Emit<'_>) {
+    let Some(info) = value.object("rate_limit_info") else { return };
+    if !info.text("status").is_some_and(|it| it.is("rejected")) {
+        return;
+    }
+    let until = info.get("resetsAt").and_then(|it| it.i64()).and_then(crate::limit::from_number);
+    let message = match until {
+        Some(until) => format!("usage limit reached; try again at {until}"),
+        None => "usage limit reached".to_owned(),
+    };
+    let code = Some(Text::from("rate_limit"));
+    emit.event(Kind::Error { message: Text::from(message), code, recoverable: false });
 }
 
 impl Claude {
