@@ -23,6 +23,9 @@ fn waits_for_file() -> Value {
 
 const ALLOW: &str = "[[policy]]\ndecision = 'allow'\ntool = 'shell'\n";
 
+/// Without the sandbox, commands are asked about.
+const ASK: &str = "[agent]\nsandbox = 'off'\n";
+
 fn project(answers: &Value, rules: &str) -> Project {
     let project = Project::new(answers);
     project.world.write("home/.config/punchlist/config.toml", rules);
@@ -89,7 +92,7 @@ fn its_questions_wait_until_somebody_answers_elsewhere() {
         {"calls": [complete(1)]},
         {"text": "It is dug."},
     ]);
-    let project = project(&answers, "");
+    let project = project(&answers, ASK);
     detach(&project).ok();
     project.until(|it| it.run(&["questions"]).out.contains("touch dug"));
     let state = project.sessions()[0]["state"].clone();
@@ -117,7 +120,7 @@ fn a_person_who_attaches_answers_at_the_terminal() {
         {"calls": [complete(1)]},
         {"text": "It is dug."},
     ]);
-    let project = project(&answers, "");
+    let project = project(&answers, ASK);
     detach(&project).ok();
     project.until(|it| it.run(&["questions"]).out.contains("touch dug"));
     let like = project.command(&["resume"]);
