@@ -85,6 +85,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         test: "runs::a_plan_file_goes_on_after_every_kill_and_repeats_only_what_was_in_flight",
     },
     Scenario {
+        name: "sessions",
+        about: "a session of our own agent, killed while it works",
+        full: "100 kills",
+        reports: "sessions",
+        test: "own_sessions::a_session_goes_on_after_every_kill_and_repeats_no_call_that_has_begun",
+    },
+    Scenario {
         name: "disk",
         about: "a full disk",
         full: "",

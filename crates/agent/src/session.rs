@@ -6,6 +6,8 @@
 //! that was cut off. Everything is recorded as it happens, so another process can show a session, and
 //! continue it after a crash. Only one process at a time runs a session.
 
+mod answers;
+mod attach;
 mod attend;
 mod driver;
 mod entry;
@@ -29,6 +31,7 @@ use punchlist_engine::Which;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::session::{self as agents, Seen};
 use punchlist_formats::prompt::{self, Tag, Tools};
+use punchlist_formats::text::secret::mask;
 use punchlist_model::remind::Watch;
 use punchlist_model::store::turns::{
     Conversation, ConversationState, EntryFilter, Runner, Turn as Row, Used,
@@ -36,6 +39,8 @@ use punchlist_model::store::turns::{
 use punchlist_model::store::{AttachmentKey, Error};
 use punchlist_model::{ConversationId, SessionKey};
 
+pub use answers::Answers;
+pub use attach::{Attached, Attachment};
 pub use entry::{Answer, CallEnd, Entry, Recorded};
 pub use event::{Ended, Event, FrontEnd, Input};
 pub use json_events::{JsonEvents, is_for_user};
@@ -82,7 +87,8 @@ impl Session {
     ) -> Result<Self, Fail> {
         let now = world.around.now();
         let id = ConversationId(world.around.ids(now)?.nth(0));
-        let title: String = about.trim().chars().take(TITLE).collect();
+        // The title is shown in lists and with questions.
+        let title: String = mask(about.trim()).chars().take(TITLE).collect();
         let conversation = Conversation {
             directory: world.directory.display().to_string(),
             title,
@@ -157,7 +163,7 @@ impl Session {
             used: Used::default(),
         };
         let machine = Machine {
-            turn: Turn::new(self.settings.turn.clone()),
+            turn: Turn::new(self.turn_options()),
             run: None,
             offered: Offered::Nothing,
             answers: 0,
@@ -188,7 +194,7 @@ impl Session {
         if let ConversationState::Waiting { on, .. } = &self.conversation.state {
             driver.plan.wait_no_longer(on).await?;
         }
-        driver.recorder.record(Vec::new(), ConversationState::Working).await?;
+        driver.record_cut_off(front).await?;
         let mut effects = driver.recorder.machine.turn.resume();
         if effects.is_empty() {
             // The program ended before the first step.
@@ -302,6 +308,13 @@ impl Session {
             sent_revision: None,
             shown: None,
         })
+    }
+
+    /// How a turn is to be worked on. Where somebody can be asked, the model may ask, too.
+    fn turn_options(&self) -> turn::Options {
+        let options = self.settings.turn.clone();
+        let is_attended = options.is_attended || self.world.is_attended;
+        turn::Options { is_attended, ..options }
     }
 
     /// Tells the user which MCP servers are not there.

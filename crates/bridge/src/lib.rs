@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod acp_proxy;
+pub mod background;
 pub mod doctor;
 pub mod editor;
 pub mod git;

@@ -254,7 +254,8 @@ impl<'a> Watcher<'a> {
         let is_due = self.sessions_read.is_none_or(|it| now.saturating_sub(it) >= SESSIONS_MS);
         if self.plans.is_open() && (is_due || is_new) {
             self.sessions_read = Some(now);
-            let read = self.plans.read_sessions(&self.options.host, since).await;
+            let at = self.around.now();
+            let read = self.plans.read_sessions(&self.options.host, since, at).await;
             self.plans.note(None, read);
             self.plans.forget(since);
         }
@@ -265,15 +266,16 @@ impl<'a> Watcher<'a> {
     fn rows(&self) -> Vec<Row> {
         let streams = streams(&self.watch, self.piped.as_ref());
         let finds_sessions = self.options.finds_sessions();
-        let (sessions, plans) = if finds_sessions {
-            (self.plans.sessions().collect(), self.plans.plans().collect())
-        } else {
-            (Vec::new(), Vec::new())
-        };
         let now = self.now();
         // Named files are shown regardless of their age.
         let since = finds_sessions.then(|| self.since(now));
-        rows(&Known { streams, sessions, plans, since }, now)
+        let mut known = Known { streams, since, ..Known::default() };
+        if finds_sessions {
+            known.sessions = self.plans.sessions().collect();
+            known.conversations = self.plans.conversations().collect();
+            known.plans = self.plans.plans().collect();
+        }
+        rows(&known, now)
     }
 
     /// Reports agents that died, for programs.

@@ -23,6 +23,9 @@ pub enum State {
     Asks(String),
     /// The agent works.
     Working,
+    /// The agent waits for something that is not the user, such as the end of a usage limit; the text
+    /// says for what.
+    Waits(String),
     /// The turn is not over, but the agent has reported nothing for a while and its process is
     /// unknown.
     Silent,

@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
-use punchlist_engine::policy::rules;
-use punchlist_model::call::{Answer, AnswerOutcome, Answered, NewMessage, News, QuestionFilter};
+use punchlist_model::call::{NewMessage, News};
 use punchlist_model::session::Store;
 use punchlist_model::store::turns::Runner;
-use punchlist_model::{Actor, ConversationId, MessageId, QuestionId, Timestamp};
-use punchlist_sched::policy::Policy;
+use punchlist_model::{ConversationId, MessageId, Timestamp};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval, sleep_until};
 
+use super::answers::Answers;
 use super::event::{Event, FrontEnd, Input};
 use super::world::World;
 
@@ -41,9 +40,7 @@ pub(super) struct Attendant {
     around: Arc<dyn Around>,
     conversation: ConversationId,
     runner: Runner,
-    person: Actor,
-    policy: Policy,
-    rules_file: std::path::PathBuf,
+    answers: Answers,
     /// Stop requests from before this time do not count.
     since: Timestamp,
     news: News,
@@ -67,9 +64,13 @@ impl Attendant {
             around: Arc::clone(&world.around),
             conversation,
             runner,
-            person: world.person.clone(),
-            policy: world.policy.clone(),
-            rules_file: world.rules_file.clone(),
+            answers: Answers {
+                store: Arc::clone(world.store()),
+                around: Arc::clone(&world.around),
+                person: world.person.clone(),
+                policy: world.policy.clone(),
+                rules_file: world.rules_file.clone(),
+            },
             since: world.around.now(),
             news: world.store().news().await?,
             renew,
@@ -107,7 +108,11 @@ impl Attendant {
                 input = front.input() => match input {
                     Input::Abort => return Ok(Until::Abort),
                     Input::Steer(text) => self.queue(text).await?,
-                    Input::Answer(question, answer) => self.answer(question, answer).await?,
+                    Input::Answer(question, answer) => {
+                        if let Some(text) = self.answers.give(question, answer).await? {
+                            front.event(Event::Info(text));
+                        }
+                    }
                 },
                 done = &mut work => {
                     self.show(front);
@@ -150,30 +155,6 @@ impl Attendant {
         if let Err(why) = self.store.queue(message).await {
             self.sender.send(Event::Info(Fail::from(why).message)).ok();
         }
-        Ok(())
-    }
-
-    /// Stores the answer of the person at the front end. Whoever passes answers on to the scheduler sees
-    /// it there, like an answer from elsewhere.
-    async fn answer(&self, id: QuestionId, answer: Answer) -> Result<(), Fail> {
-        let answered =
-            Answered { answer: answer.clone(), by: self.person.clone(), at: self.around.now() };
-        let outcome = self.store.answer(id, answered).await?;
-        if !matches!(outcome, AnswerOutcome::Taken(_)) {
-            return Ok(());
-        }
-        let all = self.store.questions(QuestionFilter::default()).await?;
-        let Some(question) = all.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
-        let rules = self.policy.rules_of(&answer, &question.asked.tool);
-        if rules.is_empty() || matches!(answer, Answer::Session(_)) {
-            return Ok(());
-        }
-        let text = match rules::remember(&self.rules_file, &rules) {
-            Ok(true) => format!("from now on allowed by {}", self.rules_file.display()),
-            Ok(false) => return Ok(()),
-            Err(why) => format!("what you allowed only applies to this session: {why}"),
-        };
-        self.sender.send(Event::Info(text)).ok();
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Driver<'a> {
     pub(super) recorder: Recorder,
     pub(super) attendant: Attendant,
     pub(super) calls: Calls,
-    /// What became of the calls that ran when an earlier process ended.
+    /// What became of the calls of an earlier process, until that is recorded.
     pub(super) cut_off: Option<CutOff>,
     /// The revision of the plan that the model was last sent.
     pub(super) sent_revision: Option<Revision>,
@@ -213,16 +213,11 @@ impl Driver<'_> {
                 ends.push((call.clone(), CallEnd { result, whole: None }));
             } else if let Some(result) = self.calls.refused(call, self.recorder.machine.offered) {
                 ends.push((call.clone(), CallEnd { result, whole: None }));
-            } else if let Some(end) = self.ended_before(call) {
-                ends.push((call.clone(), end));
             } else {
                 to_run.push(call.clone());
             }
         }
-        for (call, end) in &ends {
-            let CallResult { is_error, text, .. } = end.result.clone();
-            front.event(Event::CallEnded { call: call.clone(), is_error, text });
-        }
+        show_ends(&ends, front);
         let (mut is_aborted, mut delegations) = (false, Vec::new());
         if !to_run.is_empty() {
             let scheduled = self.calls.schedule(&to_run, &self.attendant.sender()).await?;
@@ -263,6 +258,21 @@ impl Driver<'_> {
         let plan = self.plan.whole().await?;
         self.show_plan(plan.as_ref(), front);
         Ok(effects)
+    }
+
+    /// Records what became of the calls of a process that was cut off, together with the run that
+    /// takes its place: after another crash nobody reads the run of the earlier process.
+    pub(super) async fn record_cut_off(&mut self, front: &mut dyn FrontEnd) -> Result<(), Fail> {
+        let last = self.recorder.last_answer();
+        let calls = last.map(|it| it.message.calls.clone()).unwrap_or_default();
+        let open = calls.into_iter().filter(|it| !self.recorder.has_result(&it.id));
+        let ends: Vec<(ModelCall, CallEnd)> =
+            open.filter_map(|it| self.ended_before(&it).map(|end| (it, end))).collect();
+        show_ends(&ends, front);
+        let results = ends.into_iter().map(|(_, end)| (Entry::Result(end), Used::default()));
+        self.recorder.record(results.collect(), ConversationState::Working).await?;
+        self.cut_off = None;
+        Ok(())
     }
 
     /// Waits until the usage limits of workers are over, if the user wants that. Their items wait
@@ -319,26 +329,34 @@ impl Driver<'_> {
     async fn end(&mut self, ending: Ending, front: &mut dyn FrontEnd) -> Result<Ended, Fail> {
         let plan = self.plan.whole().await?;
         self.show_plan(plan.as_ref(), front);
-        let mut answer = self.recorder.last_words().unwrap_or_default().to_owned();
-        let has_answer = match &ending {
-            Ending::Answered | Ending::Asked | Ending::Planned | Ending::LetGo | Ending::Limit => {
-                true
-            }
-            Ending::Stuck
-            | Ending::PlanningFailed
-            | Ending::NotValidated
-            | Ending::Failed(_)
-            | Ending::Aborted(_) => false,
-        };
-        if !has_answer {
-            answer.clear();
-        }
-        if let (Ending::Limit | Ending::LetGo, Some(open)) = (&ending, still_open(plan.as_ref())) {
-            answer = format!("{}\n\n{open}", answer.trim_end()).trim_start().to_owned();
-        }
+        let answer = self.recorder.last_words().unwrap_or_default().to_owned();
+        let answer = final_answer(&ending, answer, plan.as_ref());
         let ended = Ended { ending, answer, plan, used: self.recorder.row.used };
         front.event(Event::Ended(Box::new(ended.clone())));
         Ok(ended)
+    }
+}
+
+fn show_ends(ends: &[(ModelCall, CallEnd)], front: &mut dyn FrontEnd) {
+    for (call, end) in ends {
+        let CallResult { is_error, text, .. } = end.result.clone();
+        front.event(Event::CallEnded { call: call.clone(), is_error, text });
+    }
+}
+
+/// The answer at the end of a turn: none, or the model's last one, with what stays open.
+pub(super) fn final_answer(ending: &Ending, last: String, plan: Option<&Plan>) -> String {
+    match ending {
+        Ending::Answered | Ending::Asked | Ending::Planned => last,
+        Ending::LetGo | Ending::Limit => match still_open(plan) {
+            Some(open) => format!("{}\n\n{open}", last.trim_end()).trim_start().to_owned(),
+            None => last,
+        },
+        Ending::Stuck
+        | Ending::PlanningFailed
+        | Ending::NotValidated
+        | Ending::Failed(_)
+        | Ending::Aborted(_) => String::new(),
     }
 }
 

@@ -5,8 +5,8 @@
 use std::str::FromStr;
 
 use punchlist_formats::prompt::fence;
-use punchlist_formats::text::escape;
 use punchlist_formats::text::secret::mask;
+use punchlist_formats::text::{escape, many_lines, one_line};
 use punchlist_model::store::turns::{Conversation, Turn};
 use serde_json::{Value, json};
 
@@ -143,11 +143,13 @@ fn parts(entries: &[Recorded]) -> Vec<Part> {
 }
 
 fn said(heading: &str, text: &str) -> Part {
-    Part { heading: heading.to_owned(), text: mask(text).into_owned(), is_code: false }
+    // A document may be printed to a terminal, so it contains no control characters.
+    let text = many_lines(&mask(text)).into_owned();
+    Part { heading: heading.to_owned(), text, is_code: false }
 }
 
 fn code(heading: &str, text: &str) -> Part {
-    Part { heading: heading.to_owned(), text: mask(text).into_owned(), is_code: true }
+    Part { is_code: true, ..said(heading, text) }
 }
 
 fn call(call: &ModelCall) -> Part {
@@ -159,9 +161,9 @@ fn call(call: &ModelCall) -> Part {
 }
 
 fn markdown(conversation: &Conversation, entries: &[Recorded]) -> String {
-    let mut out = format!("# {}\n", escape::markdown(&conversation.title));
+    let mut out = format!("# {}\n", escape::markdown(&one_line(&conversation.title)));
     for part in parts(entries) {
-        out.push_str(&format!("\n## {}\n\n", escape::markdown(&part.heading)));
+        out.push_str(&format!("\n## {}\n\n", escape::markdown(&one_line(&part.heading))));
         // What a model or a tool wrote is shown as it is, and cannot end its block.
         out.push_str(&fence("text", &part.text));
         out.push('\n');
@@ -170,7 +172,8 @@ fn markdown(conversation: &Conversation, entries: &[Recorded]) -> String {
 }
 
 fn html(conversation: &Conversation, entries: &[Recorded]) -> String {
-    let title = escape::html(&conversation.title);
+    let title = one_line(&conversation.title);
+    let title = escape::html(&title);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\

@@ -1,14 +1,17 @@
 //! Stored sessions: found by id, and shown in lists. Pure but for the store.
 
+use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
 use punchlist_formats::text::secret::mask;
 use punchlist_formats::text::{Colour, Line, Style, one_line, pad};
 use punchlist_formats::view::{Options, duration};
 use punchlist_model::Timestamp;
+use punchlist_model::call::QuestionFilter;
 use punchlist_model::session::Store;
 use punchlist_model::store::turns::{Conversation, ConversationFilter, ConversationState, Turn};
 
 use super::entry::{Entry, Recorded};
+use super::recorder::{Machine, not_json};
 use crate::provider::Arguments;
 
 /// The session that a person means by the beginning or end of its id; without one, the newest of the
@@ -48,6 +51,27 @@ pub async fn find(
             .hint("type more of the id."))
         }
     }
+}
+
+/// Whether a process runs the session, as far as this one can tell.
+pub fn is_running(conversation: &Conversation, around: &dyn Around) -> bool {
+    let Some(runner) = &conversation.runner else { return false };
+    let has_ended = runner.process.as_ref().is_some_and(|it| around.has_ended(it));
+    runner.until > around.now() && !has_ended
+}
+
+/// Notes in the state of a session that runs that it waits for the answer to a question.
+pub async fn note_question(store: &dyn Store, conversation: &mut Conversation) -> Result<(), Fail> {
+    let last = store.turns(conversation.id).await?.pop().filter(|it| it.ending.is_none());
+    let Some(row) = last else { return Ok(()) };
+    let machine: Machine = serde_json::from_str(&row.machine).map_err(not_json)?;
+    let Some(run) = machine.run else { return Ok(()) };
+    let filter = QuestionFilter { run: Some(run), waiting: true, ..QuestionFilter::default() };
+    if let Some(question) = store.questions(filter).await?.first() {
+        let on = format!("`punchlist answer {}`", question.asked.id.short());
+        conversation.state = ConversationState::Waiting { until: None, on };
+    }
+    Ok(())
 }
 
 /// What a session does now, in words. A runner whose lease has ended, or that is gone, does nothing.

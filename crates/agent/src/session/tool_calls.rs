@@ -28,6 +28,9 @@ use crate::turn::Offered;
 pub(super) const MAY_HAVE_HAPPENED: &str =
     "interrupted: the program ended while this ran. It may have happened; check first.";
 
+/// The detail of a call that had not begun when the program ended.
+const NOT_BEGUN: &str = "the program ended before the call began";
+
 /// How many calls of one answer run at once.
 const AT_ONCE: u32 = 8;
 
@@ -328,7 +331,7 @@ impl CutOff {
         let waits = calls.iter().filter(|it| !is_over(it.state)).cloned();
         let over: Vec<CallRecord> = waits
             .map(|it| {
-                let detail = Some(Value::from(punchlist_model::call::INTERRUPTED));
+                let detail = Some(Value::from(NOT_BEGUN));
                 CallRecord { state: CallState::Cancelled, detail, at: now, ..it }
             })
             .collect();
@@ -344,7 +347,7 @@ impl CutOff {
         let record = self.0.get(&call.id.0)?;
         match record.state {
             CallState::Success | CallState::Error | CallState::Cancelled => {
-                let detail = record.detail.clone()?;
+                let detail = record.detail.clone().filter(|it| it != NOT_BEGUN)?;
                 let interrupted =
                     Outcome::Cancelled { reason: CancelReason::Interrupted, output: None };
                 Some(serde_json::from_value(detail).unwrap_or(interrupted))

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on should stop there"
 )]
 
+mod crash;
 mod mcp;
 mod provider;
 mod session;

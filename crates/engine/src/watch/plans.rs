@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use punchlist_bridge::process::{self, Fate};
 use punchlist_model::session::{Session, SessionFilter, Store};
+use punchlist_model::store::turns::{Conversation, ConversationFilter};
 use punchlist_model::store::{AttachmentKey, Cursor, Filter, Following, Scope, Summary};
-use punchlist_model::{Plan, PlanId};
+use punchlist_model::{Plan, PlanId, Timestamp};
 use punchlist_streams::watch::Life;
 
 use super::StoreSource;
@@ -25,6 +26,8 @@ pub(super) struct Plans {
     store: Option<Arc<dyn Store>>,
     plans: BTreeMap<PlanId, (Option<AttachmentKey>, Plan)>,
     sessions: Vec<(Session, Life)>,
+    /// The sessions of our own agent, and whether a process runs each.
+    conversations: Vec<(Conversation, bool)>,
     /// What could not be read, and why. The rest is shown.
     troubles: BTreeMap<Option<PlanId>, String>,
 }
@@ -112,7 +115,12 @@ impl Plans {
     }
 
     /// Reads the sessions again, and whether their processes run.
-    pub(super) async fn read_sessions(&mut self, host: &str, since: i64) -> Result<(), Fail> {
+    pub(super) async fn read_sessions(
+        &mut self,
+        host: &str,
+        since: i64,
+        now: Timestamp,
+    ) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let filter = SessionFilter { most: Some(MOST_SESSIONS), ..SessionFilter::default() };
         let sessions = store.sessions(filter).await?.into_iter();
@@ -122,6 +130,15 @@ impl Plans {
             (it, life)
         };
         self.sessions = sessions.filter(recent).map(with_life).collect();
+        let filter = ConversationFilter { most: MOST_SESSIONS, ..ConversationFilter::default() };
+        let all = store.conversations(filter).await?.into_iter();
+        let recent = |it: &Conversation| it.changed_at.as_millisecond() >= since;
+        let with_runner = |it: Conversation| {
+            let runs = is_running(&it, host, now);
+            (it, runs)
+        };
+        self.conversations =
+            all.map(with_runner).filter(|(it, runs)| *runs || recent(it)).collect();
         Ok(())
     }
 
@@ -142,6 +159,10 @@ impl Plans {
         self.sessions.iter().map(|(session, life)| (session, *life))
     }
 
+    pub(super) fn conversations(&self) -> impl Iterator<Item = (&Conversation, bool)> {
+        self.conversations.iter().map(|(it, runs)| (it, *runs))
+    }
+
     /// Whether an agent's list is recorded as a plan.
     pub(super) fn keeps(&self, session: &str, sub_agent: &str) -> bool {
         self.plans.values().any(|(key, plan)| {
@@ -150,6 +171,13 @@ impl Plans {
             key.as_ref().is_some_and(is_it) && !plan.items.is_empty()
         })
     }
+}
+
+/// Whether a process runs a session of our own agent.
+fn is_running(conversation: &Conversation, host: &str, now: Timestamp) -> bool {
+    let Some(runner) = &conversation.runner else { return false };
+    let has_ended = runner.process.as_ref().is_some_and(|it| process::has_ended(host, it));
+    runner.until > now && !has_ended
 }
 
 fn life(session: &Session, host: &str) -> Life {

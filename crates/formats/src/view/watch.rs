@@ -80,6 +80,7 @@ pub fn line(row: &Row) -> String {
     let state = match &row.state {
         State::Asks(question) => format!("asks: {question}"),
         State::Working => "working".to_owned(),
+        State::Waits(on) => format!("waits for {on}"),
         State::Silent => "no news".to_owned(),
         State::Failed(why) => format!("failed: {why}"),
         State::Idle => "idle".to_owned(),
@@ -201,6 +202,7 @@ impl Page<'_> {
         let states = [
             (asks, if asks == 1 { "waits for you" } else { "wait for you" }),
             (count(|it| *it == State::Working), "working"),
+            (count(|it| matches!(it, State::Waits(_))), "waiting"),
             (count(|it| *it == State::Silent), "silent"),
             (count(|it| matches!(it, State::Failed(_))), "failed"),
             (count(|it| *it == State::Idle), "idle"),
@@ -307,7 +309,7 @@ impl Page<'_> {
             }
         } else {
             match row.state {
-                State::Asks(_) | State::Working | State::Silent | State::Died => {
+                State::Asks(_) | State::Working | State::Waits(_) | State::Silent | State::Died => {
                     lines.extend(list.current().map(|it| self.entry(it)));
                 }
                 State::Failed(_) | State::Idle => {}
@@ -441,6 +443,10 @@ impl Page<'_> {
                 let since = duration::between(time(row.at), self.options.now);
                 self.listed(&mut line, row, "", &since);
             }
+            State::Waits(on) => {
+                let since = duration::between(time(row.at), self.options.now);
+                self.listed(&mut line, row, &format!("waits for {on}"), &since);
+            }
             State::Idle => self.listed(&mut line, row, "", &self.ago(row)),
         }
         line
@@ -451,6 +457,7 @@ impl Page<'_> {
         let (unicode, ascii, style) = match state {
             State::Asks(_) => ("●", "?", Style::BoldIn(Colour::Yellow)),
             State::Working => ("●", "*", Style::In(Colour::Green)),
+            State::Waits(_) => ("◌", "-", Style::In(Colour::Green)),
             State::Silent => ("◌", "~", Style::In(Colour::Yellow)),
             State::Failed(_) => ("!", "!", Style::In(Colour::Red)),
             State::Idle => ("○", "o", Style::Dim),

@@ -1,6 +1,7 @@
 //! Collects what a session of our own agent needs from this process: the model with its key, the tools,
 //! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
 
+mod background;
 pub(crate) mod instructions;
 mod servers;
 mod workers;
@@ -13,11 +14,12 @@ use punchlist_agent::config::AgentConfig;
 use punchlist_agent::provider::{
     Failure, KeyLookup, ModelName, Provider, Scripted, Surroundings, connect,
 };
-use punchlist_agent::session::{Ended, JsonEvents, Session};
+use punchlist_agent::session::{Ended, JsonEvents, Session, SessionSettings};
 use punchlist_agent::turn::Ending;
 use punchlist_bridge::key_command;
 use punchlist_formats::dialect::Surface;
 use punchlist_formats::text::one_line;
+use punchlist_model::ConversationId;
 use punchlist_sched::process::sandbox;
 use punchlist_tui::session::{Shown, Terminal};
 
@@ -27,6 +29,7 @@ use crate::fail::{Code, Fail};
 use crate::places;
 use crate::print::{self, Reply};
 
+pub(crate) use background::{attach, detach};
 pub(crate) use instructions::instructions;
 pub(crate) use world::{is_person_there, world};
 
@@ -78,7 +81,7 @@ pub(crate) fn provider(
     Ok(Arc::from(provider.map_err(|why| no_model(&why))?))
 }
 
-fn no_model(why: &Failure) -> Fail {
+pub(crate) fn no_model(why: &Failure) -> Fail {
     let message = why.message();
     let (first, rest) = message.split_once('\n').unwrap_or((&message, ""));
     Fail::new(Code::Usage, first).details(rest.lines().map(str::to_owned).collect())
@@ -99,18 +102,28 @@ pub(crate) fn terminal(
     output: Output,
     request: &str,
 ) -> Result<Terminal, Fail> {
+    front_end(app, session.id(), session.settings(), output, request)
+}
+
+/// The front end at this terminal of a session that may run elsewhere.
+fn front_end(
+    app: &App,
+    id: ConversationId,
+    settings: &SessionSettings,
+    output: Output,
+    request: &str,
+) -> Result<Terminal, Fail> {
     let shown = match output {
         Output::Lines => {
-            let dialect = session.settings().dialect().map_err(Fail::usage)?;
+            let dialect = settings.dialect().map_err(Fail::usage)?;
             let tools = dialect.tools(Surface::Full);
             Shown::Lines(tools.iter().map(|it| it.name.to_owned()).collect())
         }
         Output::Quiet => Shown::Nothing,
         Output::Json => {
-            let mut events = JsonEvents::new(session.id());
+            let mut events = JsonEvents::new(id);
             let directory = world::top(app)?.display().to_string();
-            let lines =
-                events.started(&session.settings().model, &directory, request, clock::now());
+            let lines = events.started(&settings.model, &directory, request, clock::now());
             print::live_json(lines)?;
             Shown::Events(events)
         }
@@ -136,13 +149,17 @@ pub(crate) fn head(app: &App, model: &ModelName, output: Output) -> Result<(), F
 
 /// The reply after a turn.
 pub(crate) fn reply(session: &Session, ended: &Ended, output: Output) -> Reply {
-    let mut reply = Reply { exit: ended.exit(), changed: true, ..Reply::default() };
-    match output {
-        Output::Quiet if !ended.answer.is_empty() => {
-            reply.out = format!("{}\n", punchlist_formats::text::many_lines(&ended.answer));
-        }
-        Output::Quiet | Output::Json => {}
-        Output::Lines => print::say(&[summary(session, ended)]),
+    if output == Output::Lines {
+        print::say(&[summary(session, ended)]);
+    }
+    Reply { exit: ended.exit(), changed: true, ..quiet_answer(ended, output) }
+}
+
+/// The answer, if nothing else was printed.
+fn quiet_answer(ended: &Ended, output: Output) -> Reply {
+    let mut reply = Reply::default();
+    if output == Output::Quiet && !ended.answer.is_empty() {
+        reply.out = format!("{}\n", punchlist_formats::text::many_lines(&ended.answer));
     }
     reply
 }

@@ -62,6 +62,9 @@ pub(crate) struct Do {
     /// Keep questions open until they are answered by `punchlist answer` elsewhere
     #[arg(long)]
     wait: bool,
+    /// Go on in the background; `resume` shows the session, and questions wait for `answer`
+    #[arg(long, conflicts_with = "quiet")]
+    detach: bool,
     /// Leave out the project's instructions for agents (`AGENTS.md`)
     #[arg(long)]
     no_instructions: bool,
@@ -87,6 +90,7 @@ Examples:
   punchlist do --model ollama/qwen3 --strategy steps \"Write a changelog\"
   punchlist do --model scripted:examples/scripted.json \"Write a release note\"
   git log -5 | punchlist do - --quiet
+  punchlist do --detach \"Write the missing tests\"
 
 Exit codes: 0 answered and nothing is open, 6 failed or not validated, 7 items
 are open, 130 interrupted.";
@@ -123,8 +127,12 @@ are open, 130 interrupted.";
         let instructions =
             if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;
-        let mut world = session::world(app, &config, &model, provider, self.wait)?;
+        let mut world = session::world(app, &config, &model, provider, self.wait || self.detach)?;
         world.facts.instructions = instructions;
+        if self.detach {
+            let options: &[&str] = if self.no_instructions { &["--no-instructions"] } else { &[] };
+            return session::detach(app, world, settings, &task, options);
+        }
         session::head(app, &model, output)?;
         runtime.block_on(async {
             let mut session = Session::create(world, settings, &task).await?;

@@ -42,7 +42,7 @@ Examples:
         let config = session::config(app)?;
         let variable = |name: &str| env::var(name).ok();
         let lookup = KeyLookup { variable: &variable, command: &key_command::output };
-        let providers = config.providers(&variable).map_err(|why| Fail::usage(why.message()))?;
+        let providers = config.providers(&variable).map_err(|why| session::no_model(&why))?;
         let chosen = session::model(None, &config).ok();
         let mut rows = Vec::new();
         for provider in &providers {
@@ -54,7 +54,7 @@ Examples:
             let mut names = self.models;
             names.extend(chosen.as_ref().filter(|_| names.is_empty()).map(ToString::to_string));
             if names.is_empty() {
-                return Err(Fail::usage(Failure::NothingConfigured.message()));
+                return Err(session::no_model(&Failure::NothingConfigured));
             }
             let runtime = session::runtime()?;
             for name in names {

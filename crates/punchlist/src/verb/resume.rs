@@ -3,9 +3,9 @@
 use punchlist_agent::session::{Entry, Recorded, Session, listing, stored_settings};
 use punchlist_model::store::turns::EntryFilter;
 
-use super::{Group, Verb};
+use super::{Group, Verb, sessions};
 use crate::app::App;
-use crate::fail::Fail;
+use crate::fail::{Code, Fail};
 use crate::print::Reply;
 use crate::session::{self, Output};
 use crate::{block_on, input};
@@ -15,6 +15,8 @@ use crate::{block_on, input};
 /// A turn that was cut off by a crash goes on: calls that have finished are not run again, and the
 /// model is told of a call that was interrupted. With a text, the session works on it next; if the
 /// last answer asked you something, the text is your reply.
+///
+/// A session that another process runs, such as one of `do --detach`, is shown as it goes on.
 #[derive(clap::Args)]
 pub(crate) struct Resume {
     /// The beginning or end of the session's id; the newest of this project if left out
@@ -35,6 +37,9 @@ pub(crate) struct Resume {
     /// Print only the answer
     #[arg(long, short)]
     quiet: bool,
+    /// Leave the terminal: this is the process of `do --detach`
+    #[arg(long, hide = true)]
+    background: bool,
 }
 
 impl Verb for Resume {
@@ -47,8 +52,26 @@ Examples:
   punchlist resume 3c1d \"now write the tests\"";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
+        if self.background {
+            punchlist_bridge::background::leave_terminal();
+        }
         let store = app.store()?;
         let found = block_on(listing::find(&*store, &app.project()?.name, self.id.as_deref()))?;
+        let output = match (app.globals.json, self.quiet) {
+            (true, _) => Output::Json,
+            (false, true) => Output::Quiet,
+            (false, false) => Output::Lines,
+        };
+        if sessions::is_running(&found) {
+            if self.text.is_none() {
+                return session::attach(app, &found, output);
+            }
+            let short = found.id.short();
+            return Err(Fail::new(Code::Conflict, format!("session {short} is run by another process"))
+                .hint(format!(
+                    "`punchlist resume {short}` shows it; `punchlist sessions stop {short}` ends its turn."
+                )));
+        }
         let last = block_on(store.turns(found.id))?.pop();
         let text = match self.text.as_deref() {
             Some("-") => Some(input::stdin()?),
@@ -74,11 +97,6 @@ Examples:
             |it: &Recorded| matches!(it.entry, Entry::Answer(_) | Entry::Summary { .. });
         let answers = entries.iter().filter_map(|it| Recorded::read(it).ok()).filter(is_answer);
         let provider = session::provider(&model, &config, answers.count())?;
-        let output = match (app.globals.json, self.quiet) {
-            (true, _) => Output::Json,
-            (false, true) => Output::Quiet,
-            (false, false) => Output::Lines,
-        };
         drop(store);
         let instructions =
             if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };

@@ -18,7 +18,6 @@ use crate::{block_on, clock, person};
 /// titles and in everything that was said. `show` prints all turns of a session, `export` writes it
 /// as a document, `stop` ends a session that runs elsewhere, `forget` deletes one.
 #[derive(clap::Args)]
-#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Sessions {
     /// Only sessions that contain this text
     #[arg(value_name = "TEXT")]
@@ -91,10 +90,13 @@ impl Sessions {
             text: self.text.clone(),
             ..ConversationFilter::default()
         };
-        let all = match app.store_to_read()? {
-            Some(store) => block_on(store.conversations(filter))?,
-            None => Vec::new(),
-        };
+        let mut all = Vec::new();
+        if let Some(store) = app.store_to_read()? {
+            all = block_on(store.conversations(filter))?;
+            for it in all.iter_mut().filter(|it| is_running(it)) {
+                block_on(listing::note_question(&*store, it))?;
+            }
+        }
         if app.globals.json {
             let all: Vec<Value> = all.iter().map(as_json).collect();
             return Ok(Reply::json(&json!({ "sessions": all })));
@@ -174,9 +176,7 @@ fn forget(app: &App, id: &str) -> Result<Reply, Fail> {
 
 /// Whether a process runs the session, as far as this one can tell.
 pub(crate) fn is_running(conversation: &Conversation) -> bool {
-    let Some(runner) = &conversation.runner else { return false };
-    let has_ended = |it| punchlist_bridge::process::has_ended(&crate::identity::host(), it);
-    runner.until > clock::now() && !runner.process.as_ref().is_some_and(has_ended)
+    listing::is_running(conversation, &clock::Clock)
 }
 
 fn as_json(it: &Conversation) -> Value {

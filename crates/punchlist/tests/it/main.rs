@@ -38,6 +38,7 @@ mod machine;
 mod many;
 mod mcp;
 mod moved;
+mod own_sessions;
 mod people;
 mod person;
 mod picture;

@@ -13,6 +13,7 @@ mod keeping;
 mod kills;
 mod lists;
 mod liveness;
+mod own_sessions;
 mod place;
 mod races;
 mod runs;

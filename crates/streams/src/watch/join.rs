@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use punchlist_model::agents::{Entry, Listed, NoList, Row, State};
 use punchlist_model::session::{Session, SessionKey};
 use punchlist_model::store::AttachmentKey;
+use punchlist_model::store::turns::{Conversation, ConversationState};
 use punchlist_model::{Item, Plan, Status};
 
 use super::seen::{Phase, Seen, Todos};
@@ -56,6 +57,8 @@ pub struct Known<'a> {
     pub streams: Vec<(&'a Seen, Life)>,
     /// The sessions in the store.
     pub sessions: Vec<(&'a Session, Life)>,
+    /// The sessions of our own agent, and whether a process runs each.
+    pub conversations: Vec<(&'a Conversation, bool)>,
     /// Plans, and who works on each.
     pub plans: Vec<(Option<&'a AttachmentKey>, &'a Plan)>,
     /// Agents whose last event is older and that do not run are left out; milliseconds since 1970.
@@ -73,6 +76,8 @@ struct Parts<'a> {
     /// The working sub-agent with the last event.
     helper: Option<&'a Seen>,
     session: Option<&'a Session>,
+    /// The session, if it is one of our own agent, and whether a process runs it.
+    conversation: Option<(&'a Conversation, bool)>,
     plan: Option<&'a Plan>,
     life: Life,
 }
@@ -108,6 +113,11 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         let part = parts.entry((agent.clone(), id.clone(), None)).or_default();
         part.life = part.life.or(*life);
         part.session = Some(session);
+    }
+    for (conversation, is_running) in &known.conversations {
+        let own = name(AgentType::Punchlist).to_owned();
+        let part = parts.entry((own, conversation.id.to_string(), None)).or_default();
+        part.conversation = Some((conversation, *is_running));
     }
     let mut rows = Vec::new();
     for (key, plan) in &known.plans {
@@ -181,7 +191,7 @@ fn join_taps(parts: &mut BTreeMap<Key, Parts<'_>>) {
 /// Working agents are sorted by their start, others by their last event.
 fn order(row: &Row) -> (u8, i64) {
     let at = match &row.state {
-        State::Asks(_) | State::Working => row.began,
+        State::Asks(_) | State::Working | State::Waits(_) => row.began,
         State::Silent | State::Failed(_) | State::Idle | State::Died => row.at.saturating_neg(),
     };
     (rank(&row.state), at)
@@ -198,10 +208,11 @@ fn rank(state: &State) -> u8 {
     match state {
         State::Asks(_) => 0,
         State::Working => 1,
-        State::Silent => 2,
-        State::Failed(_) => 3,
-        State::Idle => 4,
-        State::Died => 5,
+        State::Waits(_) => 2,
+        State::Silent => 3,
+        State::Failed(_) => 4,
+        State::Idle => 5,
+        State::Died => 6,
     }
 }
 
@@ -246,7 +257,10 @@ impl Parts<'_> {
             return None;
         }
         // A finished plan without a session is not shown.
-        let is_known = self.seen.is_some() || self.heard_by_tap.is_some() || self.session.is_some();
+        let is_known = self.seen.is_some()
+            || self.heard_by_tap.is_some()
+            || self.session.is_some()
+            || self.conversation.is_some();
         if !is_known && list.as_ref().is_none_or(|it| it.open == 0) {
             return None;
         }
@@ -254,6 +268,7 @@ impl Parts<'_> {
             self.last_seen().map(|it| it.last),
             self.heard,
             self.session.map(|it| it.seen_at.as_millisecond()),
+            self.conversation.map(|(it, _)| it.changed_at.as_millisecond()),
             self.plan.map(|it| it.updated_at.as_millisecond()),
         ];
         let last = times.into_iter().flatten().max().unwrap_or(now);
@@ -298,6 +313,9 @@ impl Parts<'_> {
     }
 
     fn state(&self, list: Option<&Listed>, last: i64, now: i64) -> State {
+        if let Some((conversation, is_running)) = self.conversation {
+            return own_state(conversation, is_running);
+        }
         let seen = self.last_seen();
         let phase = seen.map(|it| it.phase).unwrap_or_default();
         let has_open = list.is_some_and(|it| it.open > 0);
@@ -330,6 +348,22 @@ impl Parts<'_> {
                 failed(seen.phase, Some(seen)).unwrap_or(State::Idle)
             }
         }
+    }
+}
+
+/// The state of a session of our own agent. It records its turns, so nothing is guessed.
+fn own_state(conversation: &Conversation, is_running: bool) -> State {
+    match &conversation.state {
+        ConversationState::Idle => State::Idle,
+        ConversationState::Asked => {
+            let short = conversation.id.short();
+            State::Asks(format!("`punchlist resume {short} TEXT` replies"))
+        }
+        ConversationState::Working | ConversationState::Waiting { .. } if !is_running => {
+            State::Died
+        }
+        ConversationState::Working => State::Working,
+        ConversationState::Waiting { on, .. } => State::Waits(on.clone()),
     }
 }
 

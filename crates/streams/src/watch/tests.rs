@@ -89,6 +89,7 @@ fn line(row: &Row) -> String {
     let open = row.list.as_ref().map_or(0, |it| it.open);
     words.push(match &row.state {
         State::Asks(question) => format!("asks: {question}"),
+        State::Waits(on) => format!("waits for {on}"),
         State::Working => "working".to_owned(),
         State::Silent => "no news".to_owned(),
         State::Failed(why) => format!("failed: {why}"),

@@ -19,6 +19,7 @@ use super::{Api, Request, openai};
 pub struct Model {
     scripts: Vec<(String, Script)>,
     aside: String,
+    aside_turn: Option<Turn>,
     /// Whether requests without tools follow the scripts too.
     has_no_asides: bool,
 }
@@ -30,6 +31,7 @@ impl Model {
         Self {
             scripts: vec![(String::new(), script)],
             aside: "ok".to_owned(),
+            aside_turn: None,
             has_no_asides: false,
         }
     }
@@ -55,6 +57,13 @@ impl Model {
     #[must_use]
     pub fn without_asides(mut self) -> Self {
         self.has_no_asides = true;
+        self
+    }
+
+    /// Answers requests that offer no tools with this, such as an error.
+    #[must_use]
+    pub fn aside_turn(mut self, turn: Turn) -> Self {
+        self.aside_turn = Some(turn);
         self
     }
 
@@ -144,7 +153,8 @@ impl Shared {
         if is_aside && !inner.model.has_no_asides {
             let message = api.aside(&request.body, &inner.model.aside);
             inner.asides.push(request);
-            return (message.into(), inner.id);
+            let turn = inner.model.aside_turn.clone();
+            return (turn.unwrap_or_else(|| message.into()), inner.id);
         }
         let opening = request.opening();
         let script = inner.model.scripts.iter_mut().find(|it| opening.contains(&it.0));
