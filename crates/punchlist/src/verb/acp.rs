@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use punchlist_agent::session::{Entry, Recorded, SessionSettings, stored_settings};
+use punchlist_agent::session::{Entry, Recorded, SessionSettings, World, stored_settings};
 use punchlist_agent::turn::Strategy;
 use punchlist_model::ConversationId;
 use punchlist_model::store::turns::EntryFilter;
@@ -54,12 +54,8 @@ Examples:
             globals.db = Some(std::path::absolute(&path).unwrap_or(path));
         }
         let is_heard = person::is_heard_through_client();
-        let sessions = EditorSessions {
-            globals,
-            model: self.model,
-            strategy: self.strategy,
-            is_heard,
-        };
+        let sessions =
+            EditorSessions { globals, model: self.model, strategy: self.strategy, is_heard };
         if std::io::stdin().is_terminal() {
             // A person who started this by mistake would wait for output.
             print::say(&[
@@ -133,6 +129,11 @@ impl Sessions for EditorSessions {
         drop(store);
         let world = session::world(&app, &config, &model, provider, self.is_heard)?;
         Ok(Opened { world, settings })
+    }
+
+    fn refresh(&self, world: &mut World) -> Result<(), Fail> {
+        world.policy = self.app(&world.directory).policy()?;
+        Ok(())
     }
 
     fn note(&self, line: &str) {

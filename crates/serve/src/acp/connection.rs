@@ -4,13 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use punchlist_agent::session::Input;
-use punchlist_engine::fail::Fail;
 use punchlist_formats::text::{one_line, truncate};
 use punchlist_model::ConversationId;
 use serde_json::{Value, json};
@@ -22,7 +20,7 @@ use super::out::Out;
 use super::prompt;
 use super::rpc::{self, Error, Message};
 use super::turn::OpenSession;
-use super::{Opened, Sessions};
+use super::{PATIENCE, Sessions, blocking};
 use crate::lines::{LONGEST, Lines, Next, TooLongLine};
 use crate::skim::Sender;
 
@@ -34,9 +32,6 @@ const MOST_SESSIONS: usize = 100;
 
 /// The longest name of a client that is stored, in columns.
 const LONGEST_NAME: usize = 80;
-
-/// How long turns may take to stop after the client has gone.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection.
 pub(super) struct Connection<R> {
@@ -252,8 +247,12 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         let (place, sessions) = (self.place(params)?, Arc::clone(&self.sessions));
         let Place { directory, via } = place;
         Ok(finishing(id, None, async move {
-            let opened = blocking(move || sessions.create(&directory)).await?;
-            let session = Arc::new(OpenSession::create(opened, &via)?);
+            let opened = blocking({
+                let sessions = Arc::clone(&sessions);
+                move || sessions.create(&directory)
+            })
+            .await?;
+            let session = Arc::new(OpenSession::create(sessions, opened, &via)?);
             let answer = json!({"sessionId": session.id().to_string()});
             Ok(Done::Opened { session, answer })
         }))
@@ -266,16 +265,19 @@ impl<R: AsyncRead + Unpin> Connection<R> {
             .ok_or_else(|| Error::invalid_params("\"sessionId\" is a string"))?
             .parse()
             .map_err(|_| Error::not_found("there is no session with this id"))?;
-        let is_busy =
-            self.open.get(&session_id.to_string()).is_some_and(|it| it.prompt.is_some());
+        let is_busy = self.open.get(&session_id.to_string()).is_some_and(|it| it.prompt.is_some());
         if is_busy {
             return Err(Error::invalid_request(BUSY));
         }
         let client = Arc::clone(&self.client);
         let Place { directory, via } = place;
         Ok(finishing(id, None, async move {
-            let opened = blocking(move || sessions.load(&directory, session_id)).await?;
-            let session = Arc::new(OpenSession::load(opened, session_id, &via)?);
+            let opened = blocking({
+                let sessions = Arc::clone(&sessions);
+                move || sessions.load(&directory, session_id)
+            })
+            .await?;
+            let session = Arc::new(OpenSession::load(sessions, opened, session_id, &via)?);
             for update in session.replay().await? {
                 client.update(&session_id.to_string(), update);
             }
@@ -360,13 +362,4 @@ fn finishing(
 ) -> Work {
     let id = id.clone();
     Box::pin(async move { Finished { result: work.await, id, prompted } })
-}
-
-/// Runs work on a thread that may block: opening a store may take as long as another process holds its
-/// lock.
-async fn blocking(
-    work: impl FnOnce() -> Result<Opened, Fail> + Send + 'static,
-) -> Result<Opened, Fail> {
-    let failed = |why| Fail::ours(format!("the work failed: {why}"));
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|why| Err(failed(why)))
 }

@@ -21,7 +21,9 @@ mod turn;
 mod updates;
 
 use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use punchlist_agent::session::{SessionSettings, World};
 use punchlist_engine::fail::Fail;
@@ -29,6 +31,9 @@ use punchlist_model::ConversationId;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use connection::Connection;
+
+/// How long turns may take to stop after the client has gone, and a client to read the rest.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What the surrounding program provides. The methods are called on a thread that may block.
 pub trait Sessions: Send + Sync + 'static {
@@ -38,6 +43,10 @@ pub trait Sessions: Send + Sync + 'static {
     /// What a stored session needs to go on in this directory. Fails if there is no such session, or
     /// if it belongs to another project.
     fn load(&self, directory: &Path, id: ConversationId) -> Result<Opened, Fail>;
+
+    /// Brings the policy of a session up to date, before each prompt: the user may have added rules,
+    /// for example by answering "always".
+    fn refresh(&self, world: &mut World) -> Result<(), Fail>;
 
     /// Prints a line for whoever looks after the client.
     fn note(&self, line: &str);
@@ -65,6 +74,23 @@ pub async fn serve_streams(
     write: impl AsyncWrite + Unpin,
 ) {
     let (out, queue) = out::queue();
-    // A client that cannot be written to is gone. The connection notices the end of the queue.
-    let (_, ()) = tokio::join!(queue.write(write), Connection::new(sessions, read, out).run());
+    let mut writing = pin!(queue.write(write));
+    let mut running = pin!(Connection::new(sessions, read, out).run());
+    tokio::select! {
+        () = &mut running => {
+            // A client that does not read the rest is not waited for.
+            tokio::time::timeout(PATIENCE, writing).await.ok();
+        }
+        // A client that cannot be written to is gone. The connection notices the end of the queue.
+        _ = &mut writing => running.await,
+    }
+}
+
+/// Runs work on a thread that may block: opening a store may take as long as another process holds its
+/// lock.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Fail> + Send + 'static,
+) -> Result<T, Fail> {
+    let failed = |why| Fail::ours(format!("the work failed: {why}"));
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|why| Err(failed(why)))
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::tool_call;
 use super::updates::{self, Shown, chunk, info, update};
 
-/// The updates that show a conversation from its beginning, and the plan of its last turn.
+/// The updates that show a conversation from its beginning, and its last plan.
 pub(super) fn updates(entries: &[Recorded], last: Option<&Plan>, shown: &Shown) -> Vec<Value> {
     let mut calls = BTreeMap::new();
     let mut updates: Vec<Value> =

@@ -66,7 +66,7 @@ pub(super) fn ended(call: &ModelCall, is_error: bool, text: &str) -> Value {
         "rawOutput": text,
     });
     if !keeps_content(&call.tool, is_error) {
-        shown["content"] = json!([content(&fence("text", &text))]);
+        shown["content"] = json!([content(&fence("text", text.trim_end()))]);
     }
     shown
 }
@@ -153,10 +153,7 @@ mod tests {
         let shown = announced(&call("read", json!({"path": "src/a.rs", "offset": 7})), root);
         assert_eq!(shown["title"], "Read src/a.rs");
         assert_eq!(shown["kind"], "read");
-        assert_eq!(
-            shown["locations"],
-            json!([{"path": "/no/such/project/src/a.rs", "line": 7}])
-        );
+        assert_eq!(shown["locations"], json!([{"path": "/no/such/project/src/a.rs", "line": 7}]));
         let shown = announced(&call("shell", json!({"command": "a\nb"})), root);
         assert_eq!((&shown["kind"], shown.get("locations")), (&json!("execute"), None));
         assert!(!shown["title"].as_str().unwrap().contains('\n'), "{shown}");

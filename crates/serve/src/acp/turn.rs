@@ -17,18 +17,18 @@ use punchlist_model::store::turns::EntryFilter;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::Opened;
 use super::client::Client;
 use super::permission::Choices;
 use super::rpc::Error;
 use super::updates::{Shown, Updates};
-use super::{replay, tool_call};
+use super::{Opened, Sessions, blocking, replay, tool_call};
 
 /// How many of the last entries are searched for the last answer of a turn.
 const LAST_ENTRIES: u32 = 20;
 
 /// A session that the client has opened.
 pub(super) struct OpenSession {
+    sessions: Arc<dyn Sessions>,
     id: ConversationId,
     world: World,
     settings: SessionSettings,
@@ -39,25 +39,41 @@ pub(super) struct OpenSession {
 
 impl OpenSession {
     /// A new session.
-    pub(super) fn create(opened: Opened, via: &str) -> Result<Self, Fail> {
+    pub(super) fn create(
+        sessions: Arc<dyn Sessions>,
+        opened: Opened,
+        via: &str,
+    ) -> Result<Self, Fail> {
         let around = &opened.world.around;
         let id = ConversationId(around.ids(around.now())?.nth(0));
-        Self::new(opened, id, false, via)
+        Self::new(sessions, opened, id, via)
     }
 
     /// A stored session.
-    pub(super) fn load(opened: Opened, id: ConversationId, via: &str) -> Result<Self, Fail> {
-        Self::new(opened, id, true, via)
+    pub(super) fn load(
+        sessions: Arc<dyn Sessions>,
+        opened: Opened,
+        id: ConversationId,
+        via: &str,
+    ) -> Result<Self, Fail> {
+        let session = Self::new(sessions, opened, id, via)?;
+        session.is_stored.store(true, Ordering::Relaxed);
+        Ok(session)
     }
 
-    fn new(opened: Opened, id: ConversationId, is_stored: bool, via: &str) -> Result<Self, Fail> {
+    fn new(
+        sessions: Arc<dyn Sessions>,
+        opened: Opened,
+        id: ConversationId,
+        via: &str,
+    ) -> Result<Self, Fail> {
         let Opened { mut world, settings } = opened;
         // Answers are recorded in the name of the person, with the client's.
         world.person.name = format!("{} via {via}", world.person.name);
         let tools = settings.dialect().map_err(Fail::usage)?.tools(Surface::Full);
         let plan_tools = tools.iter().map(|it| it.name.to_owned()).collect();
         let shown = Shown { root: world.directory.clone(), plan_tools };
-        Ok(Self { id, world, settings, shown, is_stored: AtomicBool::new(is_stored) })
+        Ok(Self { sessions, id, world, settings, shown, is_stored: AtomicBool::new(false) })
     }
 
     pub(super) fn id(&self) -> ConversationId {
@@ -71,7 +87,8 @@ impl OpenSession {
     /// The updates that show what happened in the session so far.
     pub(super) async fn replay(&self) -> Result<Vec<Value>, Fail> {
         let entries = self.entries(EntryFilter::default()).await?;
-        let last = self.store().turns(self.id).await?.pop().and_then(|it| it.plan);
+        let turns = self.store().turns(self.id).await?;
+        let last = turns.iter().rev().find_map(|it| it.plan);
         let plan = match last {
             // Somebody may have deleted the plan since.
             Some(plan) => self.store().whole(plan).await.ok(),
@@ -111,11 +128,12 @@ impl OpenSession {
 
     /// Makes this process the one that runs the session.
     async fn hold(&self, text: &str) -> Result<Session, Fail> {
+        let (sessions, mut world) = (Arc::clone(&self.sessions), self.world.clone());
+        let world = blocking(move || sessions.refresh(&mut world).map(|()| world)).await?;
         if self.is_stored.load(Ordering::Relaxed) {
-            return Session::open(self.world.clone(), self.id).await;
+            return Session::open(world, self.id).await;
         }
-        let (world, settings) = (self.world.clone(), self.settings.clone());
-        let session = Session::create_as(self.id, world, settings, text).await?;
+        let session = Session::create_as(self.id, world, self.settings.clone(), text).await?;
         self.is_stored.store(true, Ordering::Relaxed);
         Ok(session)
     }
