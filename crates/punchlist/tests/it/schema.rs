@@ -8,7 +8,7 @@ use crate::world::{Ran, World};
 
 /// Verbs without JSON of ours: events, exports, protocols, tool results, scripts.
 const WITHOUT: &[&str] =
-    &["acp-tap", "completions", "events", "export", "hook", "mcp", "run", "tool", "watch"];
+    &["acp", "acp-tap", "completions", "events", "export", "hook", "mcp", "run", "tool", "watch"];
 
 /// Rules that allow, ask and deny, and one for another project.
 const RULES: &str = "\
