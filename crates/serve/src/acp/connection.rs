@@ -228,7 +228,9 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         let servers = match &params["mcpServers"] {
             Value::Array(servers) => servers.len(),
             Value::Null => 0,
-            _ => return Err(Error::invalid_params("\"mcpServers\" is a list")),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+                return Err(Error::invalid_params("\"mcpServers\" is a list"));
+            }
         };
         if self.open.len() >= MOST_SESSIONS {
             let why = format!("this connection has {MOST_SESSIONS} sessions: start another agent");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_core::future::BoxFuture;
-use punchlist_agent::provider::Stop;
+use punchlist_agent::provider::{ModelCall, Stop};
 use punchlist_agent::session::{
     Ended, Entry, Event, FrontEnd, Input, Recorded, Session, SessionSettings, World,
 };
@@ -12,6 +12,7 @@ use punchlist_agent::turn::{Abort, Ending};
 use punchlist_engine::fail::Fail;
 use punchlist_formats::dialect::Surface;
 use punchlist_model::ConversationId;
+use punchlist_model::call::Asked;
 use punchlist_model::session::Store;
 use punchlist_model::store::turns::EntryFilter;
 use serde_json::Value;
@@ -195,24 +196,29 @@ struct Front {
     inputs: UnboundedReceiver<Input>,
 }
 
+impl Front {
+    /// Asks the user of the client about a call.
+    fn ask(&self, asked: &Asked, call: &ModelCall) {
+        let mut shown = tool_call::announced(call, &self.shown.root);
+        let why = tool_call::content(&format!("Asked because {}.", asked.why));
+        match shown["content"].as_array_mut() {
+            Some(content) => content.push(why),
+            None => shown["content"] = serde_json::json!([why]),
+        }
+        let (choices, sender) = (Choices::of(asked), self.sender.clone());
+        self.client.ask(&self.session, asked.id, shown, choices, sender);
+    }
+}
+
 impl FrontEnd for Front {
     fn event(&mut self, event: Event) {
         for update in self.updates.event(&event) {
             self.client.update(&self.session, update);
         }
-        match &event {
-            Event::Asked { asked, call } => {
-                let mut shown = tool_call::announced(call, &self.shown.root);
-                let why = tool_call::content(&format!("Asked because {}.", asked.why));
-                match shown["content"].as_array_mut() {
-                    Some(content) => content.push(why),
-                    None => shown["content"] = serde_json::json!([why]),
-                }
-                let (choices, sender) = (Choices::of(asked), self.sender.clone());
-                self.client.ask(&self.session, asked.id, shown, choices, sender);
-            }
-            Event::Settled(question) => self.client.settled(*question),
-            _ => {}
+        if let Event::Asked { asked, call } = &event {
+            self.ask(asked, call);
+        } else if let Event::Settled(question) = &event {
+            self.client.settled(*question);
         }
     }
 
