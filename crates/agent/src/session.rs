@@ -85,8 +85,18 @@ impl Session {
         settings: SessionSettings,
         about: &str,
     ) -> Result<Self, Fail> {
+        let id = ConversationId(world.around.ids(world.around.now())?.nth(0));
+        Self::create_as(id, world, settings, about).await
+    }
+
+    /// Begins a session with an id that was chosen before.
+    pub async fn create_as(
+        id: ConversationId,
+        world: World,
+        settings: SessionSettings,
+        about: &str,
+    ) -> Result<Self, Fail> {
         let now = world.around.now();
-        let id = ConversationId(world.around.ids(now)?.nth(0));
         // The title is shown in lists and with questions.
         let title: String = mask(about.trim()).chars().take(TITLE).collect();
         let conversation = Conversation {

@@ -101,8 +101,17 @@ fn call(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
 
 /// Verbs that do not offer to move the plans of a moved project: programs call them, or they are
 /// about moved projects themselves.
-const WITHOUT_OFFER: [&str; 8] =
-    ["hook", "mcp", "tool", "acp-tap", "guardian", "reference", "completions", "move-project"];
+const WITHOUT_OFFER: [&str; 9] = [
+    "hook",
+    "mcp",
+    "acp",
+    "tool",
+    "acp-tap",
+    "guardian",
+    "reference",
+    "completions",
+    "move-project",
+];
 
 fn run(
     name: &str,

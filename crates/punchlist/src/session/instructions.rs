@@ -24,6 +24,14 @@ pub(crate) fn instructions(app: &App, output: Output) -> Result<Vec<(String, Str
     Ok(files.map(|it| (it.path, it.text)).collect())
 }
 
+/// The same where nobody is asked: only if a person has allowed it before.
+pub(crate) fn allowed(app: &App) -> Result<Vec<(String, String)>, Fail> {
+    if !Consent::Instructions.is_given(&places::data()?, &app.project()?.name) {
+        return Ok(Vec::new());
+    }
+    Ok(read(app)?.files.into_iter().map(|it| (it.path, it.text)).collect())
+}
+
 /// The instructions that apply in the current directory.
 pub(crate) fn read(app: &App) -> Result<Instructions, Fail> {
     let project = app.project()?;

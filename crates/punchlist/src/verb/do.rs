@@ -73,7 +73,7 @@ pub(crate) struct Do {
     quiet: bool,
 }
 
-fn strategy(text: &str) -> Result<Strategy, String> {
+pub(super) fn strategy(text: &str) -> Result<Strategy, String> {
     match text {
         "supervisor" => Ok(Strategy::Supervisor),
         "steps" => Ok(Strategy::Steps),

@@ -3,6 +3,7 @@
 //! A verb parses its arguments, makes one call and prints one result. Its doc comment is its help
 //! text.
 
+mod acp;
 mod acp_tap;
 mod add;
 mod adopt;
@@ -177,6 +178,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<reminders::Reminders>(),
         row::<adopt::Adopt>(),
         row::<mcp::Mcp>(),
+        row::<acp::Acp>(),
         row::<hook::Hook>(),
         row::<acp_tap::AcpTap>(),
         row::<tools::Tools>(),

@@ -13,6 +13,7 @@ macro_rules! told {
     };
 }
 
+mod acp;
 mod acp_tap;
 mod archive;
 mod bad_input;

@@ -8,6 +8,7 @@ use crate::world::{Ran, World};
 
 /// Verbs without JSON of ours: events, exports, protocols, tool results, scripts.
 const WITHOUT: &[&str] = &[
+    "acp",
     "acp-tap",
     "completions",
     "do",

