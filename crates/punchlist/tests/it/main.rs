@@ -14,6 +14,7 @@ macro_rules! told {
 }
 
 mod acp_tap;
+mod aimock;
 mod archive;
 mod bad_input;
 mod builtin;
