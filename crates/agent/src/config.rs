@@ -245,6 +245,47 @@ mod tests {
         assert_eq!(all[0].base_url(), "http://127.0.0.1:1/v1/");
     }
 
+    /// The keys of a table, as the error for an unknown key lists them.
+    fn keys(value: Value) -> Vec<String> {
+        let why = read(value).unwrap_err();
+        let (_, names) = why.split_once("expected ").unwrap();
+        names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn the_page_of_the_agent_has_every_key_and_its_default() {
+        let page = include_str!("../../../docs/agent.md");
+        let agent = keys(json!({"agent": {"?": 1}}));
+        let providers = keys(json!({"providers": {"x": {"?": 1}}}));
+        let prices = keys(json!({"prices": {"x/y": {"?": 1}}}));
+        assert!(agent.len() > 15 && providers.len() == 6 && prices.len() == 4);
+        for key in [agent, providers, prices].concat() {
+            assert!(
+                page.contains(&format!("\n| `{key}` | ")),
+                "docs/agent.md has no row for {key}"
+            );
+        }
+        let (turn, context) = (turn::Options::default(), ContextOptions::default());
+        let client = ClientOptions::default();
+        for (key, usual) in [
+            ("max_calls", u64::from(turn.calls.first)),
+            ("more_calls", turn.calls.more.into()),
+            ("most_calls", turn.calls.most.into()),
+            ("max_steps", turn.steps.steps.into()),
+            ("planning_calls", turn.steps.planning.into()),
+            ("item_calls", turn.steps.item.into()),
+            ("history", context.history as u64),
+            ("context_tokens", context.context_tokens),
+            ("compact_percent", context.compact_percent),
+            ("answer_timeout", client.answer_timeout.as_secs()),
+            ("stall_timeout", client.stall_timeout.as_secs()),
+            ("max_answer", client.max_answer as u64),
+        ] {
+            let row = format!("\n| `{key}` | `{usual}` | ");
+            assert!(page.contains(&row), "docs/agent.md has another default for {key}: {usual}");
+        }
+    }
+
     #[test]
     fn an_unknown_or_wrong_key_is_named() {
         for (value, expected) in [

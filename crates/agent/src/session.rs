@@ -166,6 +166,9 @@ impl Session {
         let happened = happened.map(|it| (it, Used::default())).collect();
         let mut driver = self.driver(row, machine, text.to_owned()).await?;
         driver.recorder.machine.run = Some(driver.calls.id());
+        if let Some(goal) = &self.settings.goal {
+            driver.plan.set_goal(goal, &self.world.person).await?;
+        }
         front.event(began(&driver, false));
         self.tell_servers(front);
         let effects = driver.step(turn::Input::Begin, happened).await?;

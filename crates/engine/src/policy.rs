@@ -3,7 +3,8 @@
 //! [`rules`] reads and writes policy rules in TOML; [`shell`] splits a command line into its
 //! commands. The scheduler's policy in `sched` decides whether a call may run. [`human`] tells
 //! people from agents, [`checks`] decides whether a check may run, [`consent`] keeps a person's
-//! consent to checks that agents wrote, [`server_consent`] to MCP servers of a project, [`explain`] explains what the rules do with a call, and
+//! consent to checks that agents wrote and to a project's instructions, [`server_consent`] that to MCP
+//! servers of a project, [`explain`] explains what the rules do with a call, and
 //! [`trusted_files`] decides which files of a project may be used.
 
 pub mod checks;

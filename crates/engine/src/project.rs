@@ -1,13 +1,14 @@
 //! Finds the project of a directory.
 //!
-//! [`init`] gives a project its own database, [`repository`] recognises a repository that was
-//! moved, [`relocate`] moves its plans.
+//! [`init`] gives a project its own database, [`instructions`] reads its `AGENTS.md`, [`repository`]
+//! recognises a repository that was moved, [`relocate`] moves its plans.
 //!
 //! All worktrees of one repository are one project; a submodule is its own project. No git process
 //! is run. A `.git` file is only believed if the repository that it names points back to it;
 //! otherwise any directory could claim to be part of another project.
 
 pub mod init;
+pub mod instructions;
 pub mod relocate;
 pub mod repository;
 mod survey;

@@ -1,7 +1,7 @@
 //! Asks the person for permission before a check runs.
 
 use punchlist_engine::policy::checks::{self, Permission};
-use punchlist_engine::policy::consent;
+use punchlist_engine::policy::consent::{self, Consent};
 use punchlist_model::{Check, Item};
 
 use crate::app::App;
@@ -31,14 +31,14 @@ pub(crate) fn to_run(app: &App, item: &Item, check: &Check) -> Result<(), Fail> 
 /// Anything but a yes is an error. `about` is the check that would run, if any.
 pub(crate) fn consent(app: &App, about: Option<&str>) -> Result<(), Fail> {
     let (data, project) = (places::data()?, &app.project()?.name);
-    if consent::is_given(&data, project) {
+    if Consent::Checks.is_given(&data, project) {
         return Ok(());
     }
     let (what, verb) = ("consent to checks written by agents is given", "verify --consent");
     person::at_terminal(what, verb)?;
     consent::check_project(project)?;
     let question = "Run checks written by agents in this project?";
-    let (about, otherwise) = (consent::meaning(project, about), "no check was run");
+    let (about, otherwise) = (consent::checks_meaning(project, about), "no check was run");
     Act { what, verb, about: &about, question, otherwise }.confirm()?;
-    consent::give(&data, project)
+    Consent::Checks.give(&data, project)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 
+use punchlist_engine::plan_service::{self, PlanRequest};
 use punchlist_engine::tool_service::{self, Caller};
 use punchlist_engine::{Around, Engine, PlanHandle, Which, around};
 use punchlist_formats::dialect::Dialect;
@@ -17,7 +18,8 @@ use punchlist_model::goal::{Missing, Reached};
 use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Change, Error};
 use punchlist_model::{
-    ConversationId, Ctx, Holder, Limits, Number, Op, Patch, Plan, PlanId, Process, Status, WriteId,
+    Actor, ConversationId, Ctx, Goal, Holder, Limits, Number, Op, Patch, Plan, PlanId, PlanPatch,
+    Process, Status, WriteId,
 };
 use serde_json::Value;
 
@@ -165,6 +167,25 @@ impl TurnPlan {
             Err(Error::Refused(refusal)) => Ok(Err(refusal.to_string())),
             Err(error) => Err(error),
         }
+    }
+
+    /// Sets the goal of the plan in a person's name. Creates the plan if there is none.
+    pub async fn set_goal(&self, statement: &str, by: &Actor) -> Result<(), Error> {
+        let Inner { store, around, key, which, title, .. } = &*self.inner;
+        let now = around.now();
+        let ctx = Ctx { actor: by.clone(), ..self.ctx(None)? };
+        let request = PlanRequest {
+            project: key.project.clone(),
+            which: which.clone().unwrap_or_else(|| Which::Attached(key.clone())),
+            title: title.clone(),
+            id: ctx.ids.plan(),
+            now,
+        };
+        let plan = plan_service::ensure_attached(&**store, key.clone(), request).await?.plan;
+        let goal = Goal { statement: statement.trim().to_owned(), ..Goal::default() };
+        let patch = PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() };
+        store.change(plan, Change::new(vec![Op::Plan(Box::new(patch))], ctx)).await?;
+        Ok(())
     }
 
     /// Ends the wait of an item. Nothing happens if it does not wait.

@@ -21,6 +21,9 @@ pub struct SessionSettings {
     pub dialect: Option<String>,
     /// The plan to work on, instead of one for each turn.
     pub plan: Option<String>,
+    /// What must be true in the end: the goal of the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
     /// The JSON Schema of the final answer.
     pub schema: Option<Value>,
     /// What may be used.
@@ -36,6 +39,7 @@ impl Default for SessionSettings {
             turn: turn::Options::default(),
             dialect: None,
             plan: None,
+            goal: None,
             schema: None,
             budget: Budget::default(),
             wait_for_quota: true,

@@ -1,8 +1,9 @@
-//! A person's consent to checks that agents wrote, per project.
+//! A person's consent, per project: to checks that agents wrote, and to the project's instructions for
+//! agents.
 //!
 //! It is kept in the user's data directory, one project per line, and never in the project, because
-//! anybody may have written the files there. Front ends ask for it at a terminal, with [`meaning`]
-//! above the question, and never on behalf of an agent.
+//! anybody may have written the files there. Front ends ask for it at a terminal, with
+//! [`checks_meaning`] or [`instructions_meaning`] above the question, and never on behalf of an agent.
 
 use std::fs;
 use std::io;
@@ -11,10 +12,70 @@ use std::path::{Path, PathBuf};
 use punchlist_bridge::{private, replace};
 
 use crate::fail::{Code, Fail};
+use crate::project::instructions::InstructionFile;
 
-/// Whether consent was given for a project, by the record in this data directory.
-pub fn is_given(data: &Path, project: &str) -> bool {
-    is_recorded(&record(data), project)
+/// What a person can consent to in a project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Consent {
+    /// Checks that agents wrote are run.
+    Checks,
+    /// The project's instructions for agents are shown to the model.
+    Instructions,
+}
+
+/// Begins the line of a project for which the person said no. A project's name begins with a slash or
+/// with `bytes:`.
+const NO: &str = "no ";
+
+impl Consent {
+    /// Whether consent was given for a project, by the record in this data directory.
+    pub fn is_given(self, data: &Path, project: &str) -> bool {
+        self.answer(data, project) == Some(true)
+    }
+
+    /// What the person said for a project; `None` if there is no answer. The last one counts.
+    pub fn answer(self, data: &Path, project: &str) -> Option<bool> {
+        let text = fs::read_to_string(self.record(data)).ok()?;
+        text.lines().rev().find_map(|line| said(line, project))
+    }
+
+    /// Records that a person consented.
+    pub fn give(self, data: &Path, project: &str) -> Result<(), Fail> {
+        self.add(data, project, "")
+    }
+
+    /// Records that a person does not consent.
+    pub fn refuse(self, data: &Path, project: &str) -> Result<(), Fail> {
+        self.add(data, project, NO)
+    }
+
+    /// Withdraws the answer. Returns whether consent had been given.
+    pub fn take_back(self, data: &Path, project: &str) -> Result<bool, Fail> {
+        if !self.is_given(data, project) {
+            return Ok(false);
+        }
+        remove_lines(&self.record(data), |line| said(line, project).is_some())
+    }
+
+    fn add(self, data: &Path, project: &str, prefix: &str) -> Result<(), Fail> {
+        check_project(project)?;
+        add_line(&self.record(data), &format!("{prefix}{project}"))
+    }
+
+    fn record(self, data: &Path) -> PathBuf {
+        data.join(match self {
+            Self::Checks => "checks",
+            Self::Instructions => "instructions",
+        })
+    }
+}
+
+/// What a line of a record says about a project.
+fn said(line: &str, project: &str) -> Option<bool> {
+    if line == project {
+        return Some(true);
+    }
+    (line.strip_prefix(NO) == Some(project)).then_some(false)
 }
 
 /// Checks that consent for a project can be recorded.
@@ -26,19 +87,9 @@ pub fn check_project(project: &str) -> Result<(), Fail> {
     Ok(())
 }
 
-/// Records that a person consented.
-pub fn give(data: &Path, project: &str) -> Result<(), Fail> {
-    check_project(project)?;
-    add_line(&record(data), project)
-}
-
-/// Withdraws consent. Returns whether it had been given.
-pub fn take_back(data: &Path, project: &str) -> Result<bool, Fail> {
-    remove_lines(&record(data), |line| line == project)
-}
-
-/// Explains what a yes means, for the person who is asked. `about` is the check to run, if any.
-pub fn meaning(project: &str, about: Option<&str>) -> Vec<String> {
+/// Explains what a yes to checks means, for the person who is asked. `about` is the check to run, if
+/// any.
+pub fn checks_meaning(project: &str, about: Option<&str>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(about) = about {
         lines.push("An agent wrote this check:".to_owned());
@@ -58,8 +109,29 @@ pub fn meaning(project: &str, about: Option<&str>) -> Vec<String> {
     lines
 }
 
-fn record(data: &Path) -> PathBuf {
-    data.join("checks")
+/// Explains what a yes to instructions means, for the person who is asked.
+pub fn instructions_meaning(project: &str, files: &[InstructionFile]) -> Vec<String> {
+    let mut lines = vec![if files.is_empty() {
+        "This directory has no instructions for agents yet (AGENTS.md, CLAUDE.md, GEMINI.md)."
+            .to_owned()
+    } else {
+        "This project has instructions for agents:".to_owned()
+    }];
+    for InstructionFile { path, link_to, .. } in files {
+        lines.push(match link_to {
+            Some(target) => format!("    {path} -> {target}"),
+            None => format!("    {path}"),
+        });
+    }
+    lines.push(
+        "With a yes, the model reads them and is told to follow them. So whoever can".to_owned(),
+    );
+    lines.push(
+        "change these files steers the model. Your policy still decides what may run.".to_owned(),
+    );
+    lines.push(format!("Your yes holds for all such files in {project}, also after"));
+    lines.push("they have changed, until you run `punchlist init --no-instructions`.".to_owned());
+    lines
 }
 
 /// Whether a record has a line.
@@ -97,14 +169,31 @@ mod tests {
     fn consent_holds_for_one_project_until_it_is_taken_back() {
         let dir = tempfile::tempdir().unwrap();
         let data = dir.path().join("data");
-        assert!(!is_given(&data, "/p"));
-        give(&data, "/p").unwrap();
-        give(&data, "/p/q").unwrap();
-        assert!(is_given(&data, "/p") && is_given(&data, "/p/q") && !is_given(&data, "/"));
-        assert!(take_back(&data, "/p").unwrap());
-        assert!(!take_back(&data, "/p").unwrap());
-        assert!(!is_given(&data, "/p") && is_given(&data, "/p/q"));
-        assert!(give(&data, "/a\n/p").is_err());
-        assert!(!is_given(&data, "/p"));
+        let is_given = |project| Consent::Checks.is_given(&data, project);
+        assert!(!is_given("/p"));
+        Consent::Checks.give(&data, "/p").unwrap();
+        Consent::Checks.give(&data, "/p/q").unwrap();
+        assert!(is_given("/p") && is_given("/p/q") && !is_given("/"));
+        assert!(!Consent::Instructions.is_given(&data, "/p"), "one consent is not the other");
+        assert!(Consent::Checks.take_back(&data, "/p").unwrap());
+        assert!(!Consent::Checks.take_back(&data, "/p").unwrap());
+        assert!(!is_given("/p") && is_given("/p/q"));
+        assert!(Consent::Checks.give(&data, "/a\n/p").is_err());
+        assert!(!is_given("/p"));
+    }
+
+    #[test]
+    fn the_last_answer_counts() {
+        let dir = tempfile::tempdir().unwrap();
+        let answer = || Consent::Instructions.answer(dir.path(), "/p");
+        assert_eq!(answer(), None);
+        Consent::Instructions.refuse(dir.path(), "/p").unwrap();
+        assert_eq!(answer(), Some(false));
+        assert!(!Consent::Instructions.take_back(dir.path(), "/p").unwrap());
+        Consent::Instructions.give(dir.path(), "/p").unwrap();
+        assert_eq!(answer(), Some(true));
+        Consent::Instructions.refuse(dir.path(), "/p").unwrap();
+        assert_eq!(answer(), Some(false));
+        assert_eq!(Consent::Instructions.answer(dir.path(), "/"), None);
     }
 }

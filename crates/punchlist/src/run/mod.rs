@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_engine::policy::consent;
+use punchlist_engine::policy::consent::Consent;
 use punchlist_engine::run::{
     Caller, Options, Permissions, Person, Source, Surroundings, run as run_plan,
 };
@@ -119,6 +119,6 @@ fn permissions(app: &App, directory: &Path) -> Result<Permissions, Fail> {
     Ok(Permissions {
         steps: app.policy_in(directory)?,
         checks: app.policy()?,
-        is_consent_given: consent::is_given(&places::data()?, &app.project()?.name),
+        is_consent_given: Consent::Checks.is_given(&places::data()?, &app.project()?.name),
     })
 }

@@ -1,6 +1,7 @@
 //! Collects what a session of our own agent needs from this process: the model with its key, the tools,
 //! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
 
+pub(crate) mod instructions;
 mod servers;
 mod workers;
 mod world;
@@ -12,10 +13,11 @@ use punchlist_agent::config::AgentConfig;
 use punchlist_agent::provider::{
     Failure, KeyLookup, ModelName, Provider, Scripted, Surroundings, connect,
 };
-use punchlist_agent::session::{Ended, JsonEvents, Session, SessionSettings};
+use punchlist_agent::session::{Ended, JsonEvents, Session};
 use punchlist_bridge::key_command;
 use punchlist_formats::dialect::Surface;
 use punchlist_formats::text::one_line;
+use punchlist_sched::process::sandbox;
 use punchlist_tui::session::{Shown, Terminal};
 
 use crate::app::App;
@@ -24,6 +26,7 @@ use crate::fail::{Code, Fail};
 use crate::places;
 use crate::print::{self, Reply};
 
+pub(crate) use instructions::instructions;
 pub(crate) use world::world;
 
 /// How a session is shown.
@@ -117,18 +120,17 @@ pub(crate) fn terminal(
 }
 
 /// Says what a session is run with, before it begins.
-pub(crate) fn head(app: &App, settings: &SessionSettings, output: Output, notes: &[String]) {
+pub(crate) fn head(app: &App, model: &ModelName, output: Output) -> Result<(), Fail> {
     if output != Output::Lines {
-        return;
+        return Ok(());
     }
-    let mut lines = Vec::new();
-    if settings.model.starts_with("scripted:") {
-        lines.push(format!("{}: the answers come from a file, not from a model", settings.model));
+    let sandbox = app.settings()?.sandbox.in_force(sandbox::support());
+    let mut lines = vec![sandbox.to_string()];
+    if model.is_scripted() {
+        lines.push(format!("{model}: the answers come from a file, not from a model"));
     }
-    lines.extend(notes.iter().cloned());
-    if !app.globals.json && !lines.is_empty() {
-        print::say(&lines);
-    }
+    print::say(&lines);
+    Ok(())
 }
 
 /// The reply after a turn.

@@ -97,9 +97,13 @@ pub(crate) fn world(
     Ok(world)
 }
 
-/// The variables of tools. Keys of models are not among them.
+/// The variables of tools. Keys of models are not among them. One of them says that an agent made the
+/// call, so that a model cannot call `punchlist` in the user's place.
 pub(super) fn environment() -> Vec<(OsString, OsString)> {
-    env::vars_os().filter(|(name, _)| !is_key(&name.to_string_lossy())).collect()
+    const AGENT: &str = "AI_AGENT";
+    let is_kept = |name: &str| !is_key(name) && name != AGENT;
+    let kept = env::vars_os().filter(|(name, _)| is_kept(&name.to_string_lossy()));
+    kept.chain([(AGENT.into(), "punchlist".into())]).collect()
 }
 
 /// Whether a variable holds a key, by its name.

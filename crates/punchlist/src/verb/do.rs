@@ -22,6 +22,9 @@ use crate::session::{self, Output};
 ///
 /// Each task has a plan of its own; `--plan NAME` works on an existing one.
 ///
+/// If the project has instructions for agents (`AGENTS.md`), you are asked once whether models may
+/// follow them.
+///
 /// The model comes from `--model`, PUNCHLIST_MODEL or `model` in `[agent]` of your configuration.
 #[derive(clap::Args)]
 pub(crate) struct Do {
@@ -47,6 +50,9 @@ pub(crate) struct Do {
     /// Go on with the plan that `--plan-only` made last in this project
     #[arg(long = "continue", conflicts_with = "plan_only")]
     go_on: bool,
+    /// What must be true in the end: the goal of the plan
+    #[arg(long, value_name = "TEXT")]
+    goal: Option<String>,
     /// A JSON Schema that the answer must fit
     #[arg(long, value_name = "FILE")]
     output_schema: Option<PathBuf>,
@@ -56,6 +62,9 @@ pub(crate) struct Do {
     /// Keep questions open until they are answered by `punchlist answer` elsewhere
     #[arg(long)]
     wait: bool,
+    /// Leave out the project's instructions for agents (`AGENTS.md`)
+    #[arg(long)]
+    no_instructions: bool,
     /// Print only the answer
     #[arg(long, short)]
     quiet: bool,
@@ -99,6 +108,7 @@ are open, 130 interrupted.";
             turn,
             dialect: self.dialect.clone().or_else(|| config.agent.dialect.clone()),
             plan: self.plan(app)?,
+            goal: self.goal.clone(),
             schema,
             budget: self.budget.unwrap_or(configured),
             wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),
@@ -109,9 +119,12 @@ are open, 130 interrupted.";
             (false, true) => Output::Quiet,
             (false, false) => Output::Lines,
         };
+        let instructions =
+            if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;
-        let world = session::world(app, &config, &model, provider, self.wait)?;
-        session::head(app, &settings, output, &[]);
+        let mut world = session::world(app, &config, &model, provider, self.wait)?;
+        world.facts.instructions = instructions;
+        session::head(app, &model, output)?;
         runtime.block_on(async {
             let mut session = Session::create(world, settings, &task).await?;
             let mut front = session::terminal(app, &session, output, &task)?;

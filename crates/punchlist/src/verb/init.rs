@@ -3,8 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use punchlist_engine::policy::consent::Consent;
 use punchlist_engine::project::init::{self, Initialisation};
+use punchlist_formats::text;
 use punchlist_store::{Durability, Options};
+use serde_json::json;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -12,6 +15,7 @@ use crate::block_on;
 use crate::fail::Fail;
 use crate::person::{self, Act};
 use crate::print::Reply;
+use crate::session::instructions;
 use crate::{database, places};
 
 /// Give this project its own database and trust the files in it
@@ -25,8 +29,18 @@ use crate::{database, places};
 /// Without `init`, plans are stored in your data directory, and a database or `punchlist.toml` that
 /// came with a repository is ignored. Only a person at a terminal can do this, and confirms it with
 /// a key.
+///
+/// With `--instructions`, it only asks whether models may follow the project's instructions for
+/// agents (`AGENTS.md`).
 #[derive(clap::Args)]
-pub(crate) struct Init {}
+pub(crate) struct Init {
+    /// Ask whether models of `do` may follow the project's instructions; do nothing else
+    #[arg(long, conflicts_with = "no_instructions")]
+    instructions: bool,
+    /// Never show the project's instructions to models of `do`; do nothing else
+    #[arg(long)]
+    no_instructions: bool,
+}
 
 impl Verb for Init {
     const NAME: &'static str = "init";
@@ -35,9 +49,13 @@ impl Verb for Init {
 Examples:
   punchlist init
   punchlist -C ../other init
+  punchlist init --instructions
   punchlist --db plans.db init";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
+        if self.instructions || self.no_instructions {
+            return self.instructions(app);
+        }
         let what = "files in a project are trusted";
         person::at_terminal(what, Self::NAME)?;
         let trusted_files = places::trusted_files();
@@ -55,6 +73,30 @@ Examples:
             return Ok(Reply { notes, ..Reply::json(&new.json()) });
         }
         Ok(Reply { notes, ..Reply::text(new.text()) })
+    }
+}
+
+impl Init {
+    /// Trusts the project's instructions, or withdraws the trust.
+    fn instructions(&self, app: &App) -> Result<Reply, Fail> {
+        let project = &app.project()?.name;
+        let mut notes = Vec::new();
+        let is_trusted = if self.instructions {
+            let found = instructions::read(app)?;
+            notes = found.ignored;
+            instructions::ask(app, &found.files)?
+        } else {
+            person::not_an_agent("the trust in instructions is changed")?;
+            Consent::Instructions.refuse(&places::data()?, project)?;
+            false
+        };
+        if app.globals.json {
+            let value = json!({"project": project, "instructions": is_trusted});
+            return Ok(Reply { notes, ..Reply::json(&value) });
+        }
+        let words = if is_trusted { "models follow" } else { "models do not read" };
+        let text = format!("{words} the instructions of {}\n", text::one_line(project));
+        Ok(Reply { notes, ..Reply::text(text) })
     }
 }
 

@@ -29,6 +29,9 @@ pub(crate) struct Resume {
     /// Keep questions open until they are answered by `punchlist answer` elsewhere
     #[arg(long)]
     wait: bool,
+    /// Leave out the project's instructions for agents (`AGENTS.md`)
+    #[arg(long)]
+    no_instructions: bool,
     /// Print only the answer
     #[arg(long, short)]
     quiet: bool,
@@ -77,9 +80,12 @@ Examples:
             (false, false) => Output::Lines,
         };
         drop(store);
+        let instructions =
+            if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;
-        let world = session::world(app, &config, &model, provider, self.wait)?;
-        session::head(app, &settings, output, &[]);
+        let mut world = session::world(app, &config, &model, provider, self.wait)?;
+        world.facts.instructions = instructions;
+        session::head(app, &model, output)?;
         runtime.block_on(async {
             let mut session = Session::open(world, found.id).await?;
             let mut front = session::terminal(app, &session, output, &task)?;

@@ -2,7 +2,7 @@
 
 use punchlist_agent::session::{Recorded, export, listing};
 use punchlist_model::session::Store;
-use punchlist_model::store::turns::{Conversation, ConversationFilter, EntryFilter, Turn};
+use punchlist_model::store::turns::{Conversation, ConversationFilter, EntryFilter, Turn, Used};
 use serde_json::{Value, json};
 
 use super::{Group, Verb};
@@ -186,7 +186,7 @@ fn as_json(it: &Conversation) -> Value {
         "state": listing::state(it, is_running(it), clock::now()),
         "running": is_running(it),
         "turns": it.turns,
-        "used": it.used,
+        "used": used_json(it.used),
         "createdAt": it.created_at.to_string(),
         "changedAt": it.changed_at.to_string(),
     })
@@ -200,6 +200,15 @@ fn turn_json(it: &Turn) -> Value {
         "ending": it.ending,
         "beganAt": it.began_at.to_string(),
         "endedAt": it.ended_at.map(|at| at.to_string()),
-        "used": it.used,
+        "used": used_json(it.used),
+    })
+}
+
+fn used_json(it: Used) -> Value {
+    json!({
+        "calls": it.calls,
+        "input": it.input,
+        "output": it.output,
+        "costMicros": it.cost_micros,
     })
 }

@@ -4,7 +4,8 @@ use std::env;
 
 use punchlist_engine::check::runner::Checker;
 use punchlist_engine::check::verify::{self, CalledIn, Due, Scope};
-use punchlist_engine::policy::{checks, consent};
+use punchlist_engine::policy::checks;
+use punchlist_engine::policy::consent::Consent;
 use punchlist_formats::text;
 use punchlist_formats::typed::items::each_of;
 use punchlist_formats::view::check::{self, Checked};
@@ -110,7 +111,7 @@ impl Verify {
         let (given, words) = if self.consent {
             permission::consent(app, None)?;
             (true, "checks written by agents now run here")
-        } else if consent::take_back(&places::data()?, project)? {
+        } else if Consent::Checks.take_back(&places::data()?, project)? {
             (false, "checks written by agents no longer run here")
         } else {
             (false, "checks written by agents were not allowed here")

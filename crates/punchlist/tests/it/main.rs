@@ -33,6 +33,7 @@ mod hook;
 mod hooks;
 mod init;
 mod install;
+mod instructions;
 mod machine;
 mod many;
 mod mcp;

@@ -209,6 +209,7 @@ fn keys_that_were_pressed_before_the_question_confirm_nothing() {
     world.typed("add A").works();
     for arguments in [
         &["init"][..],
+        &["init", "--instructions"],
         &["forget", "1"],
         &["forget", "--whole-plan"],
         &["approve", "1"],
@@ -222,7 +223,9 @@ fn keys_that_were_pressed_before_the_question_confirm_nothing() {
         (item["title"].as_str(), item["evidence"].as_array().map(Vec::len)),
         (Some("A"), Some(0))
     );
-    assert!(!world.path("home/.local/share/punchlist/checks").exists());
+    for record in ["checks", "instructions"] {
+        assert!(!world.path("home/.local/share/punchlist").join(record).exists(), "{record}");
+    }
     assert!(!world.path("project/.punchlist").exists());
 }
 

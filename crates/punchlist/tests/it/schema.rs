@@ -7,8 +7,19 @@ use serde_json::{Value, json};
 use crate::world::{Ran, World};
 
 /// Verbs without JSON of ours: events, exports, protocols, tool results, scripts.
-const WITHOUT: &[&str] =
-    &["acp-tap", "completions", "events", "export", "hook", "mcp", "run", "tool", "watch"];
+const WITHOUT: &[&str] = &[
+    "acp-tap",
+    "completions",
+    "do",
+    "events",
+    "export",
+    "hook",
+    "mcp",
+    "resume",
+    "run",
+    "tool",
+    "watch",
+];
 
 /// Rules that allow, ask and deny, and one for another project.
 const RULES: &str = "\
@@ -96,6 +107,8 @@ fn what_every_verb_prints_with_json_is_as_its_schema_says() {
     world.write("project/plan.md", "# P\n\n- [ ] Say it\n  run: echo hello\n- [ ] By hand\n");
     world.write("project/notes.md", "- [x] From a file\n");
     world.write("home/.config/punchlist/config.toml", RULES);
+    world.write("project/scenario.json", r#"{"answers": [{"text": "Done."}]}"#);
+    world.typed("do --model scripted:scenario.json --quiet \"Say it\"").works();
     for line in [
         "list",
         "add A B C D E --priority 1 --owner ann --context why --wait somebody",
@@ -144,6 +157,9 @@ fn what_every_verb_prints_with_json_is_as_its_schema_says() {
         "policy 'x=1; $x'",
         "policy --tool read .env",
         "policy --tool write .git/config",
+        "models",
+        "sessions",
+        "sessions show",
     ] {
         call(&world, &mut schema, line);
     }
@@ -197,6 +213,7 @@ fn what_people_are_told_with_json_is_as_its_schema_says() {
     assert_eq!(moved.json()["renamed"].as_array().map(Vec::len), Some(1), "{}", moved.out);
     schema.fits("move-project", &moved.out);
     schema.fits("init", &world.person("init --json").out);
+    schema.fits("init", &world.person("init --instructions --json").out);
     assert!(schema.wrong.is_empty(), "{}", schema.wrong.join("\n\n"));
 }
 

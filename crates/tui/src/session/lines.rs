@@ -67,7 +67,8 @@ impl Lines {
             Event::CallStarted(call) if !self.is_plans(call) => {
                 let mut line = Line::new();
                 line.push("  ", Style::Plain).push(&one_line(&call.tool), Style::Bold);
-                let about = truncate(&about(call), self.room(call));
+                let about = about(call);
+                let about = truncate(&about, self.room(call));
                 line.push(&format!("  {about}"), Style::Plain);
                 self.line(&line)
             }

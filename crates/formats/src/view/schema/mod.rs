@@ -39,6 +39,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("install", "Install"),
     ("list", "List"),
     ("log", "Entry"),
+    ("models", "Models"),
     ("move", "Change"),
     ("move-project", "MoveProject"),
     ("next", "Next"),
@@ -50,6 +51,7 @@ const ANSWERS: &[(&str, &str)] = &[
     ("reopen", "Change"),
     ("replace", "Change"),
     ("run --dry-run", "DryRun"),
+    ("sessions", "Sessions"),
     ("show", "Show"),
     ("skip", "Change"),
     ("start", "Change"),
@@ -79,7 +81,7 @@ pub fn document() -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "What punchlist prints with --json",
-        "description": "`x-answers` names the definition of each verb's answer. Errors are an `Error` on stderr, warnings beside a result a `Warning`. `events`, `watch` and `run` print unified events: see events.schema.json.",
+        "description": "`x-answers` names the definition of each verb's answer. Errors are an `Error` on stderr, warnings beside a result a `Warning`. `events`, `watch`, `run`, `do` and `resume` print unified events: see events.schema.json.",
         "x-answers": answers,
         "$defs": definitions,
     })

@@ -32,6 +32,8 @@ pub(super) const ALL: &[fn(&mut SchemaGenerator)] = &[
     define::<DryRun>,
     define::<Policy>,
     define::<MoveProject>,
+    define::<Sessions>,
+    define::<Models>,
     define::<Error>,
     define::<Warning>,
 ];
@@ -393,13 +395,12 @@ struct Finding {
     fix: Option<String>,
 }
 
-/// The project's own database
+/// The project's own database, or the trust in its instructions for agents
 #[derive(Serialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = true))]
-struct Init {
-    database: String,
-    made: bool,
-    trusted: Vec<String>,
+#[serde(untagged)]
+enum Init {
+    Database { database: String, made: bool, trusted: Vec<String> },
+    Instructions { project: String, instructions: bool },
 }
 
 /// The changes of an installation, for one agent or several
@@ -445,6 +446,94 @@ struct Tool {
     name: String,
     description: String,
     input_schema: Value,
+}
+
+/// The sessions of our own agent, or one of them
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Sessions {
+    List { sessions: Vec<AgentSession> },
+    Shown(AgentSession),
+}
+
+/// A session of our own agent
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
+struct AgentSession {
+    id: String,
+    project: String,
+    title: String,
+    /// What it does, in words
+    state: String,
+    running: bool,
+    turns: u32,
+    used: Used,
+    created_at: Time,
+    changed_at: Time,
+    /// All turns, with `sessions show`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_list: Option<Vec<AgentTurn>>,
+}
+
+/// A turn of a session
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
+struct AgentTurn {
+    turn: u32,
+    id: String,
+    plan: Option<String>,
+    /// answered, asked, planned, let_go, limit, stuck, planning_failed, not_validated, failed,
+    /// aborted or budget; null while it runs
+    ending: Option<String>,
+    began_at: Time,
+    ended_at: Option<Time>,
+    used: Used,
+}
+
+/// What model calls have used
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
+struct Used {
+    /// How many model calls
+    calls: u64,
+    /// Tokens sent
+    input: u64,
+    /// Tokens received
+    output: u64,
+    /// Millionths of the currency of the configured prices
+    cost_micros: u64,
+}
+
+/// The providers, and the results of `--check`
+#[derive(Serialize, JsonSchema)]
+struct Models {
+    /// The configured model
+    model: Option<String>,
+    providers: Vec<ModelProvider>,
+    checks: Vec<ModelCheck>,
+}
+
+/// A provider
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
+struct ModelProvider {
+    name: String,
+    kind: String,
+    base_url: String,
+    /// What must be configured before it can be used
+    missing: Option<String>,
+}
+
+/// The result of calling a model
+#[derive(Serialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
+struct ModelCheck {
+    model: String,
+    error: Option<String>,
 }
 
 /// What a run would do
