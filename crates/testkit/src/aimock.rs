@@ -48,11 +48,11 @@ impl Aimock {
         }
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         let mut program = command.spawn()?;
-        let output = program.stdout.take();
+        let output = program.stdout.take().ok_or_else(|| io::Error::other("there is no pipe"))?;
         // Dropping it ends the program, also if it never listens.
         let mut server = Self { program, url: String::new() };
         let (sender, receiver) = mpsc::channel();
-        thread::spawn(move || drop(output.map(|it| read(it, &sender))));
+        thread::spawn(move || read(output, &sender));
         let no_address = |_| io::Error::other("aimock did not say where it listens");
         server.url = receiver.recv_timeout(START).map_err(no_address)?;
         Ok(server)

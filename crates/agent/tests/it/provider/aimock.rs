@@ -66,7 +66,7 @@ fn parallel_calls_and_their_results_are_understood_on_both_sides() {
     run(async {
         for kind in KINDS {
             let directory = tempfile::tempdir().unwrap();
-            let server = serve(directory.path(), &fixtures, Some(CANARY));
+            let server = serve(directory.path(), &fixtures, None);
             let provider = connect(kind, "model-1", server.url(), options());
             let request = asking("hello");
             let first = provider.call(&request, &mut |_| {}).await;
