@@ -128,7 +128,10 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, hook, mcp, streams, watch, sched, turn, peers");
+        check(
+            &[],
+            "say which benchmark: cold, store, hook, mcp, streams, watch, sched, turn, peers",
+        );
         check(
             &["moon"],
             "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, sched, turn, peers",

@@ -101,11 +101,22 @@ mod tests {
             told.lines().map(|it| it.split("  ").filter(|it| !it.is_empty()).collect()).collect();
         let row = |at: usize| rows[at].iter().map(|it| it.trim()).collect::<Vec<_>>();
         let session = [
-            "a session in memory", "600 µs", "1.20×", "≤ 1.30×", "met", "500 µs", "700 µs", "1.40×",
-            "≤ 1.30×", "missed",
+            "a session in memory",
+            "600 µs",
+            "1.20×",
+            "≤ 1.30×",
+            "met",
+            "500 µs",
+            "700 µs",
+            "1.40×",
+            "≤ 1.30×",
+            "missed",
         ];
         assert_eq!(row(2), session);
-        assert_eq!(row(1), ["the provider client alone", "500 µs", "1.00×", "500 µs", "500 µs", "1.00×"]);
+        assert_eq!(
+            row(1),
+            ["the provider client alone", "500 µs", "1.00×", "500 µs", "500 µs", "1.00×"]
+        );
         assert!(report(&Figures::new()).is_err());
     }
 }

@@ -88,9 +88,11 @@ fn tell(name: &str, times: &[Duration]) -> Outcome {
     let second = times.get(tenth..tenth * 2).unwrap_or_default();
     let last = times.get(times.len() - tenth..).unwrap_or_default();
     let mut out = std::io::stdout().lock();
-    for (name, times) in
-        [(name.to_owned(), times), (format!("{name}_second"), second), (format!("{name}_last"), last)]
-    {
+    for (name, times) in [
+        (name.to_owned(), times),
+        (format!("{name}_second"), second),
+        (format!("{name}_last"), last),
+    ] {
         let count = u32::try_from(times.len())?.max(1);
         let each = times.iter().sum::<Duration>() / count;
         writeln!(out, "{name} {}", each.as_nanos())?;

@@ -86,7 +86,8 @@ async fn respond(State(answers): State<Arc<Answers>>, body: Bytes) -> impl IntoR
     };
     let mut stream = text.clone();
     let input = body.len() / 4;
-    let usage = json!({"prompt_tokens": input, "completion_tokens": 25, "total_tokens": input + 25});
+    let usage =
+        json!({"prompt_tokens": input, "completion_tokens": 25, "total_tokens": input + 25});
     let event = json!({"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [],
         "usage": usage});
     stream.push_str(&format!("data: {event}\n\ndata: [DONE]\n\n"));

@@ -75,8 +75,7 @@ pub(super) fn provider(server: &Server) -> Result<Genai, Failure> {
     let config =
         ProviderConfig::new("bench", Kind::OpenAiChat, Some(&server.url()), KeySource::None)?;
     let model = ModelName { provider: "bench".to_owned(), name: "model".to_owned() };
-    let surroundings =
-        Surroundings { clock: Arc::new(|| System.now()), jitter: Arc::new(|| 0.5) };
+    let surroundings = Surroundings { clock: Arc::new(|| System.now()), jitter: Arc::new(|| 0.5) };
     Genai::new(config, model, None, ClientOptions::default(), surroundings)
 }
 

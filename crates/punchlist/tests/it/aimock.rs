@@ -22,9 +22,7 @@ const KEY: &str = "key-of-the-tests";
 
 /// What the model of a kind answers: it plans two items, completes both at once, and answers.
 fn fixtures(kind: &str) -> Vec<Value> {
-    let complete = |id: &str| {
-        json!({"name": "complete_todo", "arguments": {"todoId": id, "outcome": "as it should be"}})
-    };
+    let complete = |id: &str| json!({"name": "complete_todo", "arguments": {"todoId": id, "outcome": "as it should be"}});
     let items = json!({"items": [{"title": "Write the note"}, {"title": "Check the note"}]});
     let responses = [
         json!({"toolCalls": [{"name": "create_todo", "arguments": items}]}),
@@ -41,11 +39,11 @@ fn fixtures(kind: &str) -> Vec<Value> {
 #[test]
 #[ignore = "needs aimock: cargo xtask test providers"]
 fn a_turn_is_done_over_every_api() {
-    let place = std::env::var("PUNCHLIST_TEST_AIMOCK").expect("run by `cargo xtask test providers`");
+    let place =
+        std::env::var("PUNCHLIST_TEST_AIMOCK").expect("run by `cargo xtask test providers`");
     let world = World::new();
     let fixtures: Vec<Value> = KINDS.iter().flat_map(|(kind, _)| fixtures(kind)).collect();
-    let server =
-        Aimock::start(Path::new(&place), &world.path(""), &fixtures, Some(KEY)).unwrap();
+    let server = Aimock::start(Path::new(&place), &world.path(""), &fixtures, Some(KEY)).unwrap();
     let mut config = String::new();
     for (kind, path) in KINDS {
         let url = format!("{}{path}", server.url());

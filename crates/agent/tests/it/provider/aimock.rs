@@ -13,7 +13,8 @@ use super::{CANARY, Called, KINDS, Kind, Provider, asking, connect, going_on, no
 const TEXT: &str = "A text of several pieces, with é, … and ✓, longer than one event.";
 
 fn serve(directory: &Path, fixtures: &[Value], key: Option<&str>) -> Aimock {
-    let place = std::env::var("PUNCHLIST_TEST_AIMOCK").expect("run by `cargo xtask test providers`");
+    let place =
+        std::env::var("PUNCHLIST_TEST_AIMOCK").expect("run by `cargo xtask test providers`");
     Aimock::start(Path::new(&place), directory, fixtures, key).unwrap()
 }
 
