@@ -82,21 +82,27 @@ fn parallel_calls_and_their_results_are_understood_on_both_sides() {
             let second = provider.call(&request, &mut |_| {}).await;
             let second = second.unwrap_or_else(|why| panic!("{kind}: {why}"));
             assert_eq!(second.text, "Both are read.", "{kind}");
-            assert_eq!(read_by(&server).await, CONVERSATION, "{kind}");
+            assert_eq!(read_by(&server).await, conversation(kind), "{kind}");
         }
     });
 }
 
-/// The last request, as aimock read it.
-const CONVERSATION: &str = "\
-system: You are tested.
-user: hello
-assistant: I read both.
-calls read {\"path\":\"a\"}
-calls read {\"path\":\"b\"}
-tool: result of a1-1
-tool: result of a1-2
-offered: read, write";
+/// The last request, as aimock should read it.
+fn conversation(kind: Kind) -> String {
+    let result = |call: &str| match kind {
+        // A result for Gemini is an object, and the model reads all of it.
+        Kind::Gemini => format!(r#"{{"name":"read","content":"result of {call}"}}"#),
+        Kind::Anthropic | Kind::OpenAi | Kind::OpenAiChat | Kind::Ollama => {
+            format!("result of {call}")
+        }
+    };
+    let (first, second) = (result("a1-1"), result("a1-2"));
+    format!(
+        "system: You are tested.\nuser: hello\nassistant: I read both.\n\
+         calls read {{\"path\":\"a\"}}\ncalls read {{\"path\":\"b\"}}\n\
+         tool: {first}\ntool: {second}\noffered: read, write"
+    )
+}
 
 /// The conversation of the last request, which aimock converts into one form for all APIs.
 async fn read_by(server: &Aimock) -> String {
