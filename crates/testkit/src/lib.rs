@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod aimock;
 pub mod features;
 pub mod model;
 pub mod naughty;

@@ -14,6 +14,7 @@ mod sched;
 mod store;
 mod streams;
 mod table;
+mod turn;
 mod watch;
 
 use crate::Failure;
@@ -74,6 +75,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         run: sched::run,
     },
     Bench {
+        name: "turn",
+        about: "what a session adds to a model call, beside the provider client alone",
+        rounds: 5,
+        run: turn::run,
+    },
+    Bench {
         name: "peers",
         about: "how many acknowledged adds other lists really store; installs them with npm",
         rounds: 1,
@@ -121,10 +128,13 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, hook, mcp, streams, watch, sched, peers");
+        check(
+            &[],
+            "say which benchmark: cold, store, hook, mcp, streams, watch, sched, turn, peers",
+        );
         check(
             &["moon"],
-            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, sched, peers",
+            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, sched, turn, peers",
         );
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");

@@ -83,9 +83,9 @@ fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> {
 }
 
 /// Figures by name.
-type Figures = BTreeMap<String, Vec<u128>>;
+pub(super) type Figures = BTreeMap<String, Vec<u128>>;
 
-fn figures(text: &str) -> Result<Figures, String> {
+pub(super) fn figures(text: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for line in text.lines() {
         let (name, value) =
@@ -96,7 +96,7 @@ fn figures(text: &str) -> Result<Figures, String> {
     Ok(figures)
 }
 
-fn middle(figures: &Figures, name: &str) -> Result<u128, String> {
+pub(super) fn middle(figures: &Figures, name: &str) -> Result<u128, String> {
     let found = figures.get(name).and_then(|it| median(it));
     found.ok_or_else(|| format!("there is not a figure {name}"))
 }

@@ -7,6 +7,7 @@
 mod agents;
 mod mcp;
 mod npm;
+mod providers;
 mod results;
 mod tally;
 
@@ -66,6 +67,12 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "mcp",
         about: "the MCP server and the ACP agent with test programs of others; needs npm, as above",
         prepare: mcp::prepare,
+        finish: |_| Ok(()),
+    },
+    Group {
+        name: "providers",
+        about: "model providers, played by a mock server of others; needs npm and Node, as above",
+        prepare: providers::prepare,
         finish: |_| Ok(()),
     },
 ];
@@ -226,7 +233,7 @@ mod tests {
     #[test]
     fn an_unknown_group_is_a_usage_error_that_names_the_known_ones() {
         let Err(Failure::Usage(message)) = chosen(&["core", "moon"]) else { panic!("accepted") };
-        assert_eq!(message, "there is no group \"moon\"; there is: core, agents, mcp");
+        assert_eq!(message, "there is no group \"moon\"; there is: core, agents, mcp, providers");
     }
 
     #[test]

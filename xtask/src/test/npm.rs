@@ -1,7 +1,8 @@
-//! Agents from npm: their versions, and where they are installed.
+//! Programs from npm: their versions, and where they are installed.
 //!
-//! They are installed only under `target/agents`. Asking one for its version runs it without a
-//! network and without the user's home, as in the tests.
+//! Agents are installed only under `target/agents`. Asking one for its version runs it without a
+//! network and without the user's home, as in the tests. Packages of a fixed version are installed
+//! under the name of their group.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -61,6 +62,44 @@ impl Package {
     }
 }
 
+/// The path of a group's packages, a name and a version each, which are installed if necessary.
+/// `what` says what they are.
+pub(super) fn packages(
+    group: &str,
+    what: &str,
+    packages: &[(&str, &str)],
+) -> Result<PathBuf, String> {
+    let place = root().join("target").join(group);
+    if is_complete(&place, packages) {
+        return Ok(place);
+    }
+    let mut version = npm();
+    version.arg("--version").stderr(Stdio::null());
+    if text_of(version).is_none() {
+        return Err("npm is not there".to_owned());
+    }
+    warn(&format!("installing {what} …"));
+    let made = std::fs::create_dir_all(&place);
+    made.map_err(|why| format!("{} cannot be made: {why}", place.display()))?;
+    let mut npm = npm();
+    npm.current_dir(&place).stdout(Stdio::null());
+    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-save"]);
+    npm.args(["--loglevel", "error", "--prefix"]).arg(&place);
+    npm.args(packages.iter().map(|(name, version)| format!("{name}@{version}")));
+    if npm.status().is_ok_and(|it| it.success()) && is_complete(&place, packages) {
+        return Ok(place);
+    }
+    Err(format!("npm could not install {what}"))
+}
+
+fn is_complete(place: &Path, packages: &[(&str, &str)]) -> bool {
+    packages.iter().all(|(name, version)| {
+        let manifest = place.join("node_modules").join(name).join("package.json");
+        let wanted = format!("\"version\": \"{version}\"");
+        std::fs::read_to_string(manifest).is_ok_and(|it| it.contains(&wanted))
+    })
+}
+
 fn npm() -> Command {
     let mut npm = Command::new("npm");
     npm.current_dir(root()).stdin(Stdio::null());
@@ -85,5 +124,10 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_has_no_version() {
         assert!(!says_version(Path::new("/nonexistent/a/b/claude"), "1.2.3", &["-n"]));
+    }
+
+    #[test]
+    fn nothing_is_complete_where_nothing_is() {
+        assert!(!is_complete(Path::new("/nonexistent"), &[("a", "1.0.0")]));
     }
 }

@@ -1,5 +1,6 @@
 //! Every kind of provider against the scripted model server, on loopback.
 
+mod aimock;
 mod answers;
 mod contexts;
 mod faults;
@@ -134,19 +135,23 @@ impl Case {
     }
 
     /// Goes on after an answer, with a result for each of its calls.
-    fn going_on(&self, mut request: ModelRequest, answer: ModelAnswer) -> ModelRequest {
-        let calls = answer.calls.iter();
-        let results = calls.map(|call| CallResult {
-            call: call.id.clone(),
-            text: format!("result of {}", call.id),
-            is_error: false,
-        });
-        let results = results.collect();
-        request.messages.push(answer.into_message(self.provider.model().clone()));
-        request.messages.push(Message::Results(results));
-        request.answer_id = "a2".to_owned();
-        request
+    fn going_on(&self, request: ModelRequest, answer: ModelAnswer) -> ModelRequest {
+        going_on(&self.provider, request, answer)
     }
+}
+
+fn going_on(provider: &Genai, mut request: ModelRequest, answer: ModelAnswer) -> ModelRequest {
+    let calls = answer.calls.iter();
+    let results = calls.map(|call| CallResult {
+        call: call.id.clone(),
+        text: format!("result of {}", call.id),
+        is_error: false,
+    });
+    let results = results.collect();
+    request.messages.push(answer.into_message(provider.model().clone()));
+    request.messages.push(Message::Results(results));
+    request.answer_id = "a2".to_owned();
+    request
 }
 
 impl Called {

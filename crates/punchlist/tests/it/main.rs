@@ -15,6 +15,7 @@ macro_rules! told {
 
 mod acp;
 mod acp_tap;
+mod aimock;
 mod archive;
 mod bad_input;
 mod builtin;

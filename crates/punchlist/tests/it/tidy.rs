@@ -43,8 +43,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
 /// Tests of any crate may use these as well.
 const TESTS_MAY_USE: &[&str] = &["testkit"];
 
-/// Examples of the engine open a real store, as programs do; the engine itself names none.
-const EXAMPLES_MAY_USE: &[(&str, &str)] = &[("engine", "store")];
+/// Examples of these crates open a real store, as programs do; the crates themselves name none.
+const EXAMPLES_MAY_USE: &[(&str, &str)] = &[("engine", "store"), ("agent", "store")];
 
 /// Heavy dependencies, and the crates that keep them away from the others.
 const ONLY_IN: &[(&str, &[&str])] = &[

@@ -345,7 +345,7 @@ fn a_session_whose_list_is_kept_as_a_plan_shows_the_plan_and_nothing_twice() {
         streams: vec![(only(&fold), Life::Unknown)],
         sessions: vec![(&session, Life::Runs { busy: None })],
         plans: vec![(Some(&key), &plan)],
-        since: None,
+        ..Known::default()
     };
     let rows = rows(&known, NOW);
     assert_eq!(rows.iter().map(line).collect::<Vec<_>>(), ["claude  shop  1/2  working  \"B\""]);
