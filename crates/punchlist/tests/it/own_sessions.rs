@@ -6,6 +6,7 @@ mod resume;
 mod stored;
 mod watched;
 
+use std::io::Read as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -150,6 +151,22 @@ impl Running {
         let mut child = self.0.take().unwrap();
         child.kill().unwrap();
         child.wait().unwrap();
+    }
+
+    /// Waits until it has printed this. Returns what it printed so far.
+    #[track_caller]
+    fn sees(&mut self, words: &str) -> String {
+        let out = self.0.as_mut().unwrap().stdout.as_mut().unwrap();
+        let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
+        loop {
+            let text = String::from_utf8_lossy(&seen);
+            if text.contains(words) {
+                return text.into_owned();
+            }
+            let count = out.read(&mut piece).unwrap();
+            assert!(count > 0, "it ended before that: {text}");
+            seen.extend_from_slice(&piece[..count]);
+        }
     }
 
     /// Waits for its end.
