@@ -106,6 +106,7 @@ fn world(store: Arc<dyn Store>, provider: Arc<dyn Provider>, directory: &Path) -
         outputs: directory.join("outputs"),
         rules_file: directory.join("config.toml"),
         limits: Limits::default(),
+        reminders: punchlist_model::remind::Policy::default(),
         facts: Facts {
             directory: "/project".to_owned(),
             operating_system: "linux".to_owned(),
