@@ -139,10 +139,10 @@ impl ModelRunner for ModelLoop {
 }
 
 fn failed(failure: &Failure) -> WorkerEnd {
-    match failure {
-        Failure::UsageLimit { until, .. } => WorkerEnd::UsageLimit { until: Some(*until) },
-        other => WorkerEnd::Failed(other.message()),
+    if let Failure::UsageLimit { until, .. } = failure {
+        return WorkerEnd::UsageLimit { until: Some(*until) };
     }
+    WorkerEnd::Failed(failure.message())
 }
 
 fn system(config: &WorkerConfig, task: &Task) -> String {

@@ -53,7 +53,7 @@ pub(crate) fn world(
     let is_there = is_person_there(app);
     let sandbox = settings.sandbox.in_force(sandbox::support());
     let tools = tools::all(tools::Options {
-        sandbox: sandbox.clone(),
+        sandbox,
         root: top.clone(),
         environment: environment(config),
         guarded: [places::config()?.parent().map(Path::to_owned), Some(places::data()?)]
@@ -69,7 +69,7 @@ pub(crate) fn world(
         engine: Engine::with(store, Clock, options),
         around: Arc::new(Clock),
         project: project.name.clone(),
-        directory: top.clone(),
+        directory: top,
         process: identity::process(),
         person: Actor::person(identity::name(app.globals.name.as_deref())?),
         is_attended: is_there || waits,
