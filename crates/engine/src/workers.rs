@@ -13,6 +13,8 @@ pub mod program;
 pub(crate) mod sub_lists;
 pub(crate) mod worker_session;
 
+/// The command line and the prompt of an agent that leads a task.
+pub use punchlist_bridge::lead;
 /// Worktrees of git, for workers that must not disturb each other.
 pub use punchlist_bridge::git::worktree;
 /// The programs, the prompt for one item, and the parser of their streams.

@@ -1,6 +1,7 @@
 //! Collects what a session of our own agent needs from this process: the model with its key, the tools,
 //! the policy. `punchlist_agent::session` runs the session, and `punchlist_tui::session` shows it.
 
+pub(crate) mod leader;
 mod servers;
 mod workers;
 mod world;
@@ -111,6 +112,10 @@ pub(crate) fn terminal(
             Shown::Events(events)
         }
     };
+    front_end(app, shown)
+}
+
+fn front_end(app: &App, shown: Shown) -> Result<Terminal, Fail> {
     let rules_file = places::config()?.display().to_string();
     let project = app.project()?.name.clone();
     Terminal::new(app.terminal(), shown, rules_file, project, clock::now)
@@ -131,26 +136,34 @@ pub(crate) fn head(app: &App, settings: &SessionSettings, output: Output, notes:
     }
 }
 
-/// The reply after a turn.
+/// The reply after a turn of a session of our own.
 pub(crate) fn reply(session: &Session, ended: &Ended, output: Output) -> Reply {
+    reply_with(ended, output, &format!("punchlist resume {}", session.id().short()))
+}
+
+/// The reply after a turn. `resume` is the command that goes on with the session.
+fn reply_with(ended: &Ended, output: Output, resume: &str) -> Reply {
     let mut reply = Reply { exit: ended.exit(), changed: true, ..Reply::default() };
     match output {
         Output::Quiet if !ended.answer.is_empty() => {
             reply.out = format!("{}\n", punchlist_formats::text::many_lines(&ended.answer));
         }
         Output::Quiet | Output::Json => {}
-        Output::Lines => print::say(&[summary(session, ended)]),
+        Output::Lines => print::say(&[summary(ended, resume)]),
     }
     reply
 }
 
 /// One line: how the turn ended, what it used, how the session is continued.
-fn summary(session: &Session, ended: &Ended) -> String {
+fn summary(ended: &Ended, resume: &str) -> String {
     let used = ended.used;
     let mut parts = vec![one_line(&ended.ending.words()).into_owned()];
-    let calls =
-        if used.calls == 1 { "1 model call" } else { &format!("{} model calls", used.calls) };
-    parts.push(calls.to_owned());
+    match used.calls {
+        // An agent's program does not count them.
+        0 => {}
+        1 => parts.push("1 model call".to_owned()),
+        calls => parts.push(format!("{calls} model calls")),
+    }
     let tokens = used.input.saturating_add(used.output);
     if tokens > 0 {
         parts.push(format!("{tokens} tokens"));
@@ -158,6 +171,8 @@ fn summary(session: &Session, ended: &Ended) -> String {
     if used.cost_micros > 0 {
         parts.push(format!("cost {}", punchlist_agent::session::money(used.cost_micros)));
     }
-    parts.push(format!("punchlist resume {}", session.id().short()));
+    if !resume.is_empty() {
+        parts.push(resume.to_owned());
+    }
     parts.join(" · ")
 }
