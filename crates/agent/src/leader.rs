@@ -170,7 +170,8 @@ impl LedWork<'_> {
     async fn run(&mut self, command: Command, front: &mut dyn FrontEnd) -> Result<Ran, Fail> {
         let title = self.leader.agent.title();
         let running = self.leader.processes.spawn(command).await;
-        let running = running.map_err(|why| Fail::usage(format!("{title} did not start: {why}")))?;
+        let running =
+            running.map_err(|why| Fail::usage(format!("{title} did not start: {why}")))?;
         let stopper = running.stopper();
         let (sender, mut pieces) = unbounded_channel();
         let mut finish = pin!(running.finish(move |from, bytes| {

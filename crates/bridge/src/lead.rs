@@ -83,7 +83,10 @@ pub fn remedy(agent: Agent, said: &str) -> Option<String> {
     let said = said.to_lowercase();
     let name = agent.as_str();
     if agent == Agent::Codex && said.contains("--skip-git-repo-check") {
-        return Some("Codex works only in a git repository: make one, or add `-- --skip-git-repo-check`.".to_owned());
+        return Some(
+            "Codex works only in a git repository: make one, or add `-- --skip-git-repo-check`."
+                .to_owned(),
+        );
     }
     if said.contains("trusted") {
         return Some(format!("run `{name}` here once by itself, and trust this folder."));
@@ -116,7 +119,11 @@ mod tests {
                 "it -p Do --output-format stream-json --verbose --model m --more",
                 "it -p Do --output-format stream-json --verbose --model m --resume s --more",
             ),
-            (Agent::Codex, "it exec --json -m m --more Do", "it exec --json -m m --more resume s Do"),
+            (
+                Agent::Codex,
+                "it exec --json -m m --more Do",
+                "it exec --json -m m --more resume s Do",
+            ),
             (
                 Agent::Gemini,
                 "it -p Do --output-format stream-json -m m --more",

@@ -203,11 +203,7 @@ impl WorkerStream {
     }
 
     /// The same, and tells each event.
-    pub fn push_telling(
-        &mut self,
-        bytes: &[u8],
-        tell: &mut dyn FnMut(&Event<'_>),
-    ) -> Vec<News> {
+    pub fn push_telling(&mut self, bytes: &[u8], tell: &mut dyn FnMut(&Event<'_>)) -> Vec<News> {
         let state = &mut self.state;
         self.stream.push(bytes, &mut |event: &Event<'_>| {
             state.observe(event);

@@ -13,10 +13,10 @@ pub mod program;
 pub(crate) mod sub_lists;
 pub(crate) mod worker_session;
 
-/// The command line and the prompt of an agent that leads a task.
-pub use punchlist_bridge::lead;
 /// Worktrees of git, for workers that must not disturb each other.
 pub use punchlist_bridge::git::worktree;
+/// The command line and the prompt of an agent that leads a task.
+pub use punchlist_bridge::lead;
 /// The programs, the prompt for one item, and the parser of their streams.
 pub use punchlist_bridge::spawn::{Ended, Job, News, WorkerStream, WorkerUsage, prompt};
 /// The agents whose programs can be workers.

@@ -31,7 +31,8 @@ impl Translator {
             Kind::SessionStarted { model, version, .. } if !is_sub => {
                 let session = event.agent.as_str().to_owned();
                 if self.session.as_ref() != Some(&session) {
-                    let text = |it: &Option<Text<'_>>| it.as_ref().map(|it| it.to_str().into_owned());
+                    let text =
+                        |it: &Option<Text<'_>>| it.as_ref().map(|it| it.to_str().into_owned());
                     let (model, version) = (text(model), text(version));
                     self.session = Some(session.clone());
                     out.push(Event::Leader(LeaderEvent::Began { session, model, version }));

@@ -114,7 +114,7 @@ impl JsonEvents {
             }
             Event::Plan { now: plan, .. } => {
                 tell::list(&self.agent, self.agent_type, plan, &mut out);
-            },
+            }
             Event::Refused { open, .. } => {
                 let text = format!("the answer was not accepted: {open} items are open");
                 self.write(now, Kind::Info { text: Text::from(text.as_str()) }, &mut out);

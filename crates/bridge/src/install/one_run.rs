@@ -103,8 +103,7 @@ fn hooks(wanted: &Wanted) -> Map<String, Value> {
 
 fn claude_arguments(wanted: &Wanted) -> Vec<String> {
     let servers = json!({"mcpServers": {SERVER: wanted.server}});
-    let settings =
-        json!({"permissions": {"allow": [claude::PERMISSION]}, "hooks": hooks(wanted)});
+    let settings = json!({"permissions": {"allow": [claude::PERMISSION]}, "hooks": hooks(wanted)});
     let options = [("--mcp-config", servers), ("--settings", settings)];
     options.into_iter().flat_map(|(name, value)| [name.to_owned(), value.to_string()]).collect()
 }
@@ -158,7 +157,10 @@ mod tests {
         let settings: Value = serde_json::from_str(&claude.arguments[3]).unwrap();
         assert!(settings["hooks"]["Stop"][0]["hooks"][0]["command"].is_string(), "{settings}");
         let codex = run(Agent::Codex).arguments.join("\n");
-        assert!(codex.starts_with("-c\nmcp_servers.punchlist={ command = \"/opt/punchlist\""), "{codex}");
+        assert!(
+            codex.starts_with("-c\nmcp_servers.punchlist={ command = \"/opt/punchlist\""),
+            "{codex}"
+        );
         assert!(codex.contains("\nhooks.Stop=[{ hooks = [{ "), "{codex}");
         assert!(codex.contains("{ \"/<session-flags>/config.toml:"), "{codex}");
         let gemini = run(Agent::Gemini);

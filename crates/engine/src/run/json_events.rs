@@ -50,7 +50,7 @@ impl JsonEvents {
             }
             Event::Plan(plan) => {
                 tell::list(&self.agent, AgentType::Punchlist, plan, &mut out);
-            },
+            }
             Event::Planned { item, tool, arguments } => self.planned(item, tool, arguments),
             Event::Changed { item, arguments } => self.changed(item, arguments),
             Event::Scheduled(item) => self.scheduled(item, now, &mut out),

@@ -158,8 +158,10 @@ fn gemini_defaults() -> PathBuf {
 fn refuse_taken(agent: Agent, arguments: &[String]) -> Result<(), Fail> {
     let is_taken = |it: &String| it == "--settings" || it.starts_with("--settings=");
     if agent == Agent::Claude && arguments.iter().any(is_taken) {
-        return Err(Fail::usage("Claude Code takes one `--settings`, which has the hooks of Punchlist")
-            .hint("run `punchlist install claude`: then yours is free."));
+        return Err(Fail::usage(
+            "Claude Code takes one `--settings`, which has the hooks of Punchlist",
+        )
+        .hint("run `punchlist install claude`: then yours is free."));
     }
     Ok(())
 }

@@ -32,6 +32,7 @@ mod hook;
 mod hooks;
 mod init;
 mod install;
+mod leading;
 mod machine;
 mod many;
 mod mcp;
