@@ -116,6 +116,9 @@ impl Leader {
                 front.event(Event::Waiting { until: Some(*until), on });
                 work.wait(*until, front).await?;
                 if work.abort.is_none() {
+                    work.abort = work.over_budget().map(Abort::Budget);
+                }
+                if work.abort.is_none() {
                     if work.session.is_some() {
                         GO_ON.clone_into(&mut prompt);
                     }
@@ -125,6 +128,11 @@ impl Leader {
             let said = [ran.stream.errors.join("\n"), ran.stderr.clone()].join("\n");
             break (work.ending(end), ran.stream.answer, mask(&said).trim().to_owned());
         };
+        if ending == Ending::Answered
+            && let Some(why) = work.over_budget()
+        {
+            front.event(Event::Info(format!("over the budget: {why}")));
+        }
         work.release().await?;
         work.show_plan(front).await?;
         let LedWork { session, shown, used, .. } = work;
@@ -240,10 +248,15 @@ impl LedWork<'_> {
         }
         self.used = self.earlier;
         self.used += used(stream.usage());
-        if self.abort.is_none() {
-            self.abort = self.leader.allowance.reached(&self.used, 0).map(Abort::Budget);
+        if self.abort.is_none() && !stream.is_over() {
+            self.abort = self.over_budget().map(Abort::Budget);
         }
         Ok(())
+    }
+
+    /// Which allowance is used up, without the minutes.
+    fn over_budget(&self) -> Option<String> {
+        self.leader.allowance.reached(&self.used, 0)
     }
 
     fn time_is_over(&self) -> Abort {
@@ -328,8 +341,17 @@ impl LedWork<'_> {
 
     fn ending(&self, end: WorkerEnd) -> Ending {
         let title = self.leader.agent.title();
-        match (&self.abort, end) {
-            (Some(abort), _) => Ending::Aborted(abort.clone()),
+        // A program that has a limit of its own may have ended because of it.
+        let over_budget = || self.over_budget().map(Abort::Budget);
+        let abort = match &end {
+            WorkerEnd::Well => self.abort.clone(),
+            WorkerEnd::Failed(_)
+            | WorkerEnd::TimedOut(_)
+            | WorkerEnd::UsageLimit { .. }
+            | WorkerEnd::Cancelled => self.abort.clone().or_else(over_budget),
+        };
+        match (abort, end) {
+            (Some(abort), _) => Ending::Aborted(abort),
             (None, WorkerEnd::Well) => Ending::Answered,
             (
                 None,

@@ -212,6 +212,11 @@ impl WorkerStream {
         std::mem::take(&mut state.news)
     }
 
+    /// Whether the agent has said that its turn is over.
+    pub fn is_over(&self) -> bool {
+        self.state.end.is_some()
+    }
+
     /// What it has used so far.
     pub fn usage(&self) -> WorkerUsage {
         self.state.usage

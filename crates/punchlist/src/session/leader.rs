@@ -67,7 +67,7 @@ pub(crate) fn lead(
     let shown = shown(agent, chosen.output, &directory, task);
     let leader = Leader {
         agent,
-        command: command(app, agent, &program, chosen, &settings)?,
+        command: command(app, agent, &program, chosen, &settings, &allowance)?,
         processes: world::processes()?,
         engine: world::engine(app)?,
         around: Arc::new(Clock),
@@ -173,11 +173,18 @@ fn command(
     program: &Path,
     chosen: &Chosen<'_>,
     settings: &OneRun,
+    allowance: &Allowance,
 ) -> Result<MakeCommand, Fail> {
     let program = program.to_str().map(str::to_owned);
     let program = program.ok_or_else(|| Fail::usage("the path of the program is not UTF-8"))?;
     let model = chosen.model.map(str::to_owned);
-    let arguments = [&settings.arguments[..], chosen.arguments].concat();
+    let mut arguments = settings.arguments.clone();
+    if let (Agent::Claude, Some(micros)) = (agent, allowance.cost_micros) {
+        // It tells its cost only at the end, but has a limit of its own.
+        let dollars = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+        arguments.extend(["--max-budget-usd".to_owned(), dollars]);
+    }
+    arguments.extend_from_slice(chosen.arguments);
     let directory = app.project()?.root.clone();
     // The program signs in with the user's variables, so all are passed on.
     let mut variables: Vec<(OsString, OsString)> =

@@ -224,10 +224,16 @@ fn an_interrupt_ends_the_program_and_its_children_and_frees_the_items() {
 }
 
 #[test]
-fn a_budget_ends_the_program() {
+fn a_budget_is_passed_on_and_what_exceeds_it_is_said() {
     let world = world("claude", CLAUDE);
-    let ran = leads(&world, "good", &["--budget", "tokens=20"]);
-    assert!(ran.err.contains("of 20 tokens are used"), "{}\n{}", ran.out, ran.err);
+    let ran = leads(&world, "good", &["--budget", "tokens=20,cost=2.50"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("over the budget: 550 of 20 tokens are used"), "{}", ran.out);
+    let told = read(&world, "home/told.txt");
+    assert!(told.contains("\n--max-budget-usd\n2.500000\n"), "{told}");
+    // A program that failed over it was ended by it.
+    let ran = leads(&world, "fails", &["--budget", "tokens=20"]);
+    assert!(ran.err.starts_with("550 of 20 tokens are used · "), "{}", ran.err);
     let ran = leads(&world, "good", &["--budget", "day.tokens=20"]);
     assert_eq!(ran.code, 2, "{}", ran.err);
 }
