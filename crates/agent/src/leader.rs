@@ -201,7 +201,10 @@ impl LedWork<'_> {
                     self.abort = Some(abort.unwrap_or_else(|| self.time_is_over()));
                 }
                 is_ours = changed(self.changes.as_mut(), self.shown.as_ref()) => match is_ours {
-                    Some(true) => self.show_plan(front).await?,
+                    Some(true) => {
+                        self.show_refusal(front).await?;
+                        self.show_plan(front).await?;
+                    }
                     Some(false) => {}
                     None => self.changes = None,
                 },
@@ -240,9 +243,7 @@ impl LedWork<'_> {
         if self.session.is_none() {
             self.session = stream.session().map(str::to_owned);
         }
-        if !events.is_empty() {
-            self.show_refusal(front).await?;
-        }
+        self.show_refusal(front).await?;
         for event in events {
             front.event(event);
         }
@@ -309,7 +310,9 @@ impl LedWork<'_> {
         let session = self.leader.engine.store().session(key).await?;
         let Some(Turn::Refused(count)) = session.map(|it| it.memory.turn) else { return Ok(()) };
         if count.refusals > self.refusals {
-            self.show_plan(front).await?;
+            if self.shown.is_none() {
+                self.show_plan(front).await?;
+            }
             let listed = self.shown.as_ref().map(|it| it.listed()).unwrap_or_default();
             let open = listed.iter().filter(|it| it.is_open()).count();
             front.event(Event::Refused { open, refusal: count.refusals });
@@ -326,11 +329,12 @@ impl LedWork<'_> {
             (Ok(_), Some(why)) => one_line(why),
         };
         let said = ran.stream.errors.iter().map(String::as_str);
-        // Programs that fail before they print a line say why on standard error.
-        let printed = Some(ran.stderr.as_str()).filter(|_| ran.stream.errors.is_empty());
+        // Some programs say why in place of an answer, and those that print no line on standard error.
+        let other = [ran.stream.answer.as_str(), ran.stderr.as_str()];
+        let mut other = other.into_iter().filter(|_| ran.stream.errors.is_empty());
         let now: Zoned = self.leader.around.now().to_zoned(self.leader.time_zone.clone());
-        let end = WorkerEnd::of_failure(&why, said.chain(printed), &now);
-        let last = printed.and_then(|it| it.lines().rev().find(|it| !it.trim().is_empty()));
+        let end = WorkerEnd::of_failure(&why, said.chain(other.clone()), &now);
+        let last = other.find_map(|it| it.lines().rev().find(|it| !it.trim().is_empty()));
         match (end, last) {
             (WorkerEnd::Failed(why), Some(last)) => {
                 WorkerEnd::Failed(format!("{why}: {}", one_line(mask(last).trim())))
@@ -377,7 +381,10 @@ impl LedWork<'_> {
                 }
                 () = sleep_until(end) => return Ok(()),
                 is_ours = changed(self.changes.as_mut(), self.shown.as_ref()) => match is_ours {
-                    Some(true) => self.show_plan(front).await?,
+                    Some(true) => {
+                        self.show_refusal(front).await?;
+                        self.show_plan(front).await?;
+                    }
                     Some(false) => {}
                     None => self.changes = None,
                 },

@@ -401,15 +401,6 @@ impl Options {
         }
     }
 
-    /// Refuses texts that Gemini CLI would change.
-    fn refuse_variables(&self) -> Result<(), Error> {
-        let said = [self.binary.to_str(), self.database.to_str(), self.plan.as_deref()];
-        match said.into_iter().flatten().find_map(gemini::variable) {
-            Some(name) if self.agent == Agent::Gemini => Err(Error::Variable { name }),
-            Some(_) | None => Ok(()),
-        }
-    }
-
     fn new_for(&self) -> For {
         match self.scope {
             Scope::User => For::User,
@@ -501,7 +492,12 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
     options.refuse_shared()?;
     options.refuse_too_old()?;
     let wanted = Wanted::of(options).ok_or(Error::NoText)?;
-    options.refuse_variables()?;
+    if options.agent == Agent::Gemini {
+        let said = [options.binary.to_str(), options.database.to_str(), options.plan.as_deref()];
+        if let Some(name) = said.into_iter().flatten().find_map(gemini::variable) {
+            return Err(Error::Variable { name });
+        }
+    }
     let parts = options.parts();
     let mut seen = Vec::new();
     let mut had_hooks = false;

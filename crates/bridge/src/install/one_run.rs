@@ -1,73 +1,30 @@
-//! Punchlist's entries for one run of an agent, given with the call. No settings file of the user is
-//! changed.
+//! Punchlist's entries for one run of an agent, given as arguments. No settings file is changed.
 //!
-//! Claude Code and Codex take entries as arguments. Gemini CLI takes them from a file with the
-//! system's defaults, which a variable names; what the file of this machine says is kept in it.
+//! Gemini CLI takes neither servers nor hooks as arguments, and other files than the user's only if they
+//! belong to the administrator. So Punchlist must be installed for it.
 
-use std::ffi::OsString;
-use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::hook::Agent;
 use serde_json::{Map, Value, json};
-use tempfile::NamedTempFile;
 
-use super::edit::Document;
-use super::entries::{self, SERVER, Wanted, is_our_hook, put_hooks, put_server};
+use super::entries::{self, SERVER, Wanted, is_our_hook};
 use super::part::Doc;
-use super::{Error, Options, claude, codex, configuration, document, file, parse, toml};
+use super::{Error, Options, claude, codex, configuration, file, parse, toml};
 
 /// The name under which Codex knows hooks that are given as arguments.
 const CODEX_ARGUMENTS: &str = "/<session-flags>/config.toml";
-/// The variable that names Gemini CLI's file of defaults.
-const GEMINI_DEFAULTS: &str = "GEMINI_CLI_SYSTEM_DEFAULTS_PATH";
 
-/// Entries for one run.
-#[derive(Debug, Default)]
-pub struct OneRun {
-    /// Arguments of the program.
-    pub arguments: Vec<String>,
-    /// Variables of its environment.
-    pub variables: Vec<(OsString, OsString)>,
-    /// The file that a variable names. It is removed when this is dropped.
-    _file: Option<NamedTempFile>,
-}
-
-impl OneRun {
-    /// The entries of these options: the server, its permission and the hooks. `defaults` is Gemini CLI's
-    /// file of defaults on this machine, which need not exist.
-    pub fn new(options: &Options, defaults: &Path) -> Result<Self, Error> {
-        options.refuse_too_old()?;
-        let wanted = Wanted::of(options).ok_or(Error::NoText)?;
-        match options.agent {
-            Agent::Claude => Ok(Self::with(claude_arguments(&wanted))),
-            Agent::Codex => codex_arguments(&wanted).map(Self::with).ok_or(Error::NoText),
-            Agent::Gemini => {
-                options.refuse_variables()?;
-                Self::with_defaults(options, &wanted, defaults)
-            }
-        }
-    }
-
-    fn with(arguments: Vec<String>) -> Self {
-        Self { arguments, ..Self::default() }
-    }
-
-    fn with_defaults(options: &Options, wanted: &Wanted, defaults: &Path) -> Result<Self, Error> {
-        let odd = |what| Error::Odd { path: defaults.to_owned(), what };
-        let mut doc: Document = document(options.agent, defaults)?;
-        put_server(&mut doc, wanted).map_err(odd)?;
-        put_hooks(&mut doc, wanted).map_err(odd)?;
-        let unwritable = |why| Error::Unwritable { path: options.data.clone(), why };
-        fs::create_dir_all(&options.data).map_err(unwritable)?;
-        let mut builder = tempfile::Builder::new();
-        let file = builder.prefix("gemini-").suffix(".json").tempfile_in(&options.data);
-        let mut file = file.map_err(unwritable)?;
-        file.write_all(&doc.bytes()).map_err(unwritable)?;
-        let variables = vec![(GEMINI_DEFAULTS.into(), file.path().into())];
-        Ok(Self { arguments: Vec::new(), variables, _file: Some(file) })
-    }
+/// The arguments with the entries of these options: the server, its permission and the hooks. `None` if
+/// the agent takes none.
+pub fn arguments(options: &Options) -> Result<Option<Vec<String>>, Error> {
+    options.refuse_too_old()?;
+    let wanted = Wanted::of(options).ok_or(Error::NoText)?;
+    Ok(match options.agent {
+        Agent::Claude => Some(claude_arguments(&wanted)),
+        Agent::Codex => codex_arguments(&wanted),
+        Agent::Gemini => None,
+    })
 }
 
 /// The database of an installation whose hooks the agent runs; `None` if there is no such
@@ -147,31 +104,22 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_given_as_arguments_or_as_a_file_that_goes_away() {
-        let dir = tempfile::tempdir().unwrap();
-        let defaults = dir.path().join("defaults.json");
-        fs::write(&defaults, "{\"ui\": {\"theme\": \"x\"}}\n").unwrap();
-        let run = |agent| OneRun::new(&options(agent, dir.path()), &defaults).unwrap();
-        let claude = run(Agent::Claude);
-        assert_eq!(claude.arguments[0], "--mcp-config");
-        let settings: Value = serde_json::from_str(&claude.arguments[3]).unwrap();
+    fn entries_are_given_as_arguments_if_the_agent_takes_them() {
+        let given = |agent| arguments(&options(agent, Path::new("/r"))).unwrap();
+        let claude = given(Agent::Claude).unwrap();
+        assert_eq!((claude[0].as_str(), claude[2].as_str()), ("--mcp-config", "--settings"));
+        let settings: Value = serde_json::from_str(&claude[3]).unwrap();
         assert!(settings["hooks"]["Stop"][0]["hooks"][0]["command"].is_string(), "{settings}");
-        let codex = run(Agent::Codex).arguments.join("\n");
-        assert!(
-            codex.starts_with("-c\nmcp_servers.punchlist={ command = \"/opt/punchlist\""),
-            "{codex}"
-        );
-        assert!(codex.contains("\nhooks.Stop=[{ hooks = [{ "), "{codex}");
-        assert!(codex.contains("{ \"/<session-flags>/config.toml:"), "{codex}");
-        let gemini = run(Agent::Gemini);
-        let path = PathBuf::from(&gemini.variables[0].1);
-        let text: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-        assert_eq!(text["ui"]["theme"], "x");
-        assert_eq!(text["mcpServers"]["punchlist"]["trust"], true);
-        assert!(text["hooks"]["AfterAgent"][0]["hooks"][0]["command"].is_string(), "{text}");
-        drop(gemini);
-        assert!(!path.exists());
-        assert!(!dir.path().join("home").exists());
+        let codex = given(Agent::Codex).unwrap().join("\n");
+        for it in [
+            "-c\nmcp_servers.punchlist={ ",
+            "command = \"/opt/punchlist\"",
+            "\nhooks.Stop=[{ hooks = [{ ",
+            "\"/<session-flags>/config.toml:stop:0:0\" = { trusted_hash = ",
+        ] {
+            assert!(codex.contains(it), "{it} is not in {codex}");
+        }
+        assert_eq!(given(Agent::Gemini), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use punchlist_agent::config::AgentConfig;
 use punchlist_agent::leader::{Leader, Led, MakeCommand};
 use punchlist_agent::session::{Allowance, Budget, JsonEvents};
 use punchlist_agent::turn::Ending;
-use punchlist_bridge::install::one_run::{OneRun, installed_database};
+use punchlist_bridge::install::one_run::{self, installed_database};
 use punchlist_bridge::install::{Error, Options, known};
 use punchlist_bridge::lead::{self, Lead};
 use punchlist_engine::Which;
@@ -23,7 +23,7 @@ use super::{Output, front_end, reply_with, runtime, world};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::clock::{self, Clock};
-use crate::fail::{Code, Fail};
+use crate::fail::Fail;
 use crate::print::Reply;
 
 /// The variable that names the plan to hooks and server.
@@ -59,15 +59,15 @@ pub(crate) fn lead(
     }
     let allowance = allowance(chosen.budget, config)?;
     let program = program(agent)?;
-    let settings = settings(app, agent)?;
-    if !settings.arguments.is_empty() {
+    let entries = entries(app, agent)?;
+    if !entries.is_empty() {
         refuse_taken(agent, chosen.arguments)?;
     }
     let directory = app.project()?.root.clone();
     let shown = shown(agent, chosen.output, &directory, task);
     let leader = Leader {
         agent,
-        command: command(app, agent, &program, chosen, &settings, &allowance)?,
+        command: command(app, agent, &program, chosen, &entries, &allowance)?,
         processes: world::processes()?,
         engine: world::engine(app)?,
         around: Arc::new(Clock),
@@ -87,8 +87,6 @@ pub(crate) fn lead(
         leader.processes.close().await;
         led
     })?;
-    // The file with the entries was needed until now.
-    drop(settings);
     Ok(reply(agent, &led, chosen.output))
 }
 
@@ -113,8 +111,8 @@ fn program(agent: Agent) -> Result<PathBuf, Fail> {
     })
 }
 
-/// The plan tools and the hooks for this run; nothing if they are installed.
-fn settings(app: &App, agent: Agent) -> Result<OneRun, Fail> {
+/// The arguments with the plan tools and the hooks for this run; none if they are installed.
+fn entries(app: &App, agent: Agent) -> Result<Vec<String>, Fail> {
     let version = agent::version(agent);
     let minimum = known::minimum(agent);
     if let Some(version) = version.filter(|it| *it < minimum) {
@@ -123,35 +121,20 @@ fn settings(app: &App, agent: Agent) -> Result<OneRun, Fail> {
     let options = |goal| Ok::<_, Fail>(Options { version, ..agent::options(app, agent, goal)? });
     // The project's options name the database that this call uses.
     let options = [options(Goal::Project)?, options(Goal::User)?];
-    let ours = &options[0].database;
+    let (title, name) = (agent.title(), agent.as_str());
     match options.iter().find_map(installed_database) {
-        None => Ok(OneRun::new(&options[0], &gemini_defaults())?),
-        Some(theirs) if theirs == *ours => Ok(OneRun::default()),
-        Some(theirs) => Err(Fail::new(
-            Code::Usage,
-            format!(
-                "Punchlist is installed for {} with another database: {}",
-                agent.title(),
-                theirs.display()
-            ),
-        )
-        .hint(format!("use that one with `--db {}`.", theirs.display()))),
+        Some(theirs) if theirs == options[0].database => Ok(Vec::new()),
+        Some(theirs) => {
+            let theirs = theirs.display();
+            let what = format!("Punchlist is installed for {title} with another database: {theirs}");
+            Err(Fail::usage(what).hint(format!("use that one with `--db {theirs}`.")))
+        }
+        None => one_run::arguments(&options[0])?.ok_or_else(|| {
+            Fail::usage(format!("{title} takes hooks only from its settings files")).hint(format!(
+                "run `punchlist install {name}` first; `punchlist uninstall {name}` restores the files."
+            ))
+        }),
     }
-}
-
-/// Gemini CLI's file of defaults on this machine.
-fn gemini_defaults() -> PathBuf {
-    let set = |name| env::var_os(name).filter(|it: &OsString| !it.is_empty()).map(PathBuf::from);
-    let usual = if cfg!(target_os = "macos") {
-        "/Library/Application Support/GeminiCli"
-    } else {
-        "/etc/gemini-cli"
-    };
-    set("GEMINI_CLI_SYSTEM_DEFAULTS_PATH").unwrap_or_else(|| {
-        let system = set("GEMINI_CLI_SYSTEM_SETTINGS_PATH");
-        let directory = system.as_deref().and_then(Path::parent).unwrap_or(Path::new(usual));
-        directory.join("system-defaults.json")
-    })
 }
 
 /// Claude Code takes only one `--settings`, and ours has the hooks.
@@ -172,13 +155,13 @@ fn command(
     agent: Agent,
     program: &Path,
     chosen: &Chosen<'_>,
-    settings: &OneRun,
+    entries: &[String],
     allowance: &Allowance,
 ) -> Result<MakeCommand, Fail> {
     let program = program.to_str().map(str::to_owned);
     let program = program.ok_or_else(|| Fail::usage("the path of the program is not UTF-8"))?;
     let model = chosen.model.map(str::to_owned);
-    let mut arguments = settings.arguments.clone();
+    let mut arguments = entries.to_vec();
     if let (Agent::Claude, Some(micros)) = (agent, allowance.cost_micros) {
         // It tells its cost only at the end, but has a limit of its own.
         let dollars = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
@@ -190,7 +173,6 @@ fn command(
     let mut variables: Vec<(OsString, OsString)> =
         env::vars_os().filter(|(name, _)| name != PLAN).collect();
     variables.extend(app.globals.plan.iter().map(|it| (PLAN.into(), it.into())));
-    variables.extend(settings.variables.iter().cloned());
     Ok(Arc::new(move |session, prompt| {
         let lead = Lead {
             agent,

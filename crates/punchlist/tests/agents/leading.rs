@@ -50,11 +50,16 @@ fn complete(request: &Request, title: &str, called: Called) -> Message {
     Message::new().calls(called("complete_todo"), input)
 }
 
-/// Nothing is installed: the run brings what it needs, and leaves the user's files as they are. With
+/// Where nothing is installed, the run brings what it needs, and leaves the user's files as they are. With
 /// Punchlist installed, nothing happens twice.
 #[track_caller]
-pub(crate) fn is_held_once_and_finishes(kind: &Kind, called: Called, files: &[&str]) {
-    for is_installed in [false, true] {
+pub(crate) fn is_held_once_and_finishes(
+    kind: &Kind,
+    called: Called,
+    files: &[&str],
+    installed: &[bool],
+) {
+    for is_installed in installed.iter().copied() {
         let model = Model::new(held_once(called)).serve().unwrap();
         let place = Place::new();
         (kind.set_up)(&place, &model);
@@ -94,5 +99,5 @@ pub(crate) fn is_held_once_and_finishes(kind: &Kind, called: Called, files: &[&s
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_task_that_it_leads_is_held_once_and_finishes() {
     let called = |tool: &str| format!("mcp__punchlist__{tool}");
-    is_held_once_and_finishes(&CLAUDE, called, &["home/.claude/settings.json"]);
+    is_held_once_and_finishes(&CLAUDE, called, &["home/.claude/settings.json"], &[false, true]);
 }

@@ -8,5 +8,5 @@ use crate::leading;
 fn a_task_that_it_leads_is_held_once_and_finishes() {
     let called = |tool: &str| format!("mcp__punchlist.{tool}");
     let files = ["home/.codex/config.toml", "home/.codex/hooks.json"];
-    leading::is_held_once_and_finishes(&CODEX, called, &files);
+    leading::is_held_once_and_finishes(&CODEX, called, &files, &[false, true]);
 }
