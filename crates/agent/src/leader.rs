@@ -8,6 +8,7 @@
 
 mod translate;
 
+use std::ffi::OsString;
 use std::future::poll_fn;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -43,15 +44,18 @@ const GO_ON: &str = "The usage limit is over. Go on with the task.";
 /// How many bytes of standard error are kept, for when the program fails.
 const KEPT: usize = 8 << 10;
 
-/// Makes the command of the program: for a new session or for the one with this id, with this prompt.
-pub type MakeCommand = Arc<dyn Fn(Option<&str>, &str) -> Command + Send + Sync>;
+/// Makes the command line of the program, the program first: for a new session or for the one with this id,
+/// with this prompt.
+pub type CommandLine = Arc<dyn Fn(Option<&str>, &str) -> Vec<String> + Send + Sync>;
 
 /// What a led session needs.
 pub struct Leader {
     /// The agent.
     pub agent: Agent,
-    /// The command of its program.
-    pub command: MakeCommand,
+    /// The command line of its program.
+    pub command_line: CommandLine,
+    /// The environment of its program.
+    pub environment: Vec<(OsString, OsString)>,
     /// Starts it.
     pub processes: Processes,
     /// The engine, which has the store.
@@ -104,7 +108,7 @@ impl Leader {
         let mut prompt = prompt.to_owned();
         let mut waits = 0;
         let (ending, answer, said) = loop {
-            let command = (self.command)(work.session.as_deref(), &prompt);
+            let command = self.command(work.session.as_deref(), &prompt);
             let ran = work.run(command, front).await?;
             let end = work.end(&ran);
             if let (WorkerEnd::UsageLimit { until: Some(until) }, None) = (&end, &work.abort)
@@ -141,6 +145,19 @@ impl Leader {
         let ended = Ended { ending, answer, plan: shown, used };
         front.event(Event::Ended(Box::new(ended.clone())));
         Ok(Led { ended, session, said })
+    }
+}
+
+impl Leader {
+    fn command(&self, session: Option<&str>, prompt: &str) -> Command {
+        let mut words = (self.command_line)(session, prompt).into_iter();
+        let program = words.next().unwrap_or_default();
+        Command {
+            arguments: words.map(OsString::from).collect(),
+            environment: self.environment.clone(),
+            apart: true,
+            ..Command::new(program, &self.directory)
+        }
     }
 }
 
@@ -244,6 +261,10 @@ impl LedWork<'_> {
             self.session = stream.session().map(str::to_owned);
         }
         self.show_refusal(front).await?;
+        if !events.is_empty() {
+            // What the text is about is shown before it.
+            self.show_plan(front).await?;
+        }
         for event in events {
             front.event(event);
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use punchlist_agent::config::AgentConfig;
-use punchlist_agent::leader::{Leader, Led, MakeCommand};
+use punchlist_agent::leader::{CommandLine, Leader, Led};
 use punchlist_agent::session::{Allowance, Budget, JsonEvents};
 use punchlist_agent::turn::Ending;
 use punchlist_bridge::install::one_run::{self, installed_database};
@@ -16,7 +16,6 @@ use punchlist_bridge::lead::{self, Lead};
 use punchlist_engine::Which;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_formats::hook::Agent;
-use punchlist_sched::process::Command;
 use punchlist_tui::session::Shown;
 
 use super::{Output, front_end, reply_with, runtime, world};
@@ -67,7 +66,8 @@ pub(crate) fn lead(
     let shown = shown(agent, chosen.output, &directory, task);
     let leader = Leader {
         agent,
-        command: command(app, agent, &program, chosen, &entries, &allowance)?,
+        command_line: command_line(agent, &program, chosen, entries, &allowance)?,
+        environment: environment(app),
         processes: world::processes()?,
         engine: world::engine(app)?,
         around: Arc::new(Clock),
@@ -149,46 +149,40 @@ fn refuse_taken(agent: Agent, arguments: &[String]) -> Result<(), Fail> {
     Ok(())
 }
 
-/// Makes the commands of the program.
-fn command(
-    app: &App,
+/// Makes the command lines of the program.
+fn command_line(
     agent: Agent,
     program: &Path,
     chosen: &Chosen<'_>,
-    entries: &[String],
+    entries: Vec<String>,
     allowance: &Allowance,
-) -> Result<MakeCommand, Fail> {
+) -> Result<CommandLine, Fail> {
     let program = program.to_str().map(str::to_owned);
     let program = program.ok_or_else(|| Fail::usage("the path of the program is not UTF-8"))?;
     let model = chosen.model.map(str::to_owned);
-    let mut arguments = entries.to_vec();
+    let mut arguments = entries;
     if let (Agent::Claude, Some(micros)) = (agent, allowance.cost_micros) {
         // It tells its cost only at the end, but has a limit of its own.
         let dollars = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
         arguments.extend(["--max-budget-usd".to_owned(), dollars]);
     }
     arguments.extend_from_slice(chosen.arguments);
-    let directory = app.project()?.root.clone();
-    // The program signs in with the user's variables, so all are passed on.
-    let mut variables: Vec<(OsString, OsString)> =
-        env::vars_os().filter(|(name, _)| name != PLAN).collect();
-    variables.extend(app.globals.plan.iter().map(|it| (PLAN.into(), it.into())));
     Ok(Arc::new(move |session, prompt| {
-        let lead = Lead {
+        lead::command(&Lead {
             agent,
             program: &program,
             model: model.as_deref(),
             session,
             prompt,
             arguments: &arguments,
-        };
-        let mut words = lead::command(&lead).into_iter();
-        let mut command = Command::new(words.next().unwrap_or_default(), &directory);
-        command.arguments = words.map(OsString::from).collect();
-        command.environment.clone_from(&variables);
-        command.apart = true;
-        command
+        })
     }))
+}
+
+/// The environment of the program. It signs in with the user's variables, so all are passed on.
+fn environment(app: &App) -> Vec<(OsString, OsString)> {
+    let variables = env::vars_os().filter(|(name, _)| name != PLAN);
+    variables.chain(app.globals.plan.iter().map(|it| (PLAN.into(), it.into()))).collect()
 }
 
 fn shown(agent: Agent, output: Output, directory: &Path, task: &str) -> Shown {
