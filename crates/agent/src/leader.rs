@@ -444,11 +444,7 @@ impl LedWork<'_> {
 }
 
 fn used(usage: WorkerUsage) -> Used {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "an amount of money is not negative, and a cast that does not fit is the largest number"
-    )]
+    // Not negative, and an amount that does not fit becomes the largest number.
     let cost_micros = (usage.cost_usd * 1e6).round() as u64;
     Used { calls: 0, input: usage.input_tokens, output: usage.output_tokens, cost_micros }
 }

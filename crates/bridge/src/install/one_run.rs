@@ -67,7 +67,7 @@ fn claude_arguments(wanted: &Wanted) -> Vec<String> {
 
 fn codex_arguments(wanted: &Wanted) -> Option<Vec<String>> {
     let hooks = hooks(wanted);
-    let trusted = codex::trusted(CODEX_ARGUMENTS, &json!({"hooks": hooks.clone()}));
+    let trusted = codex::trusted(CODEX_ARGUMENTS, &json!({"hooks": hooks}));
     let trusted: Map<String, Value> =
         trusted.into_iter().map(|(key, hash)| (key, json!({"trusted_hash": hash}))).collect();
     let server = wanted.server.clone()?;
