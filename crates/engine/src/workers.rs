@@ -15,8 +15,6 @@ pub(crate) mod worker_session;
 
 /// Worktrees of git, for workers that must not disturb each other.
 pub use punchlist_bridge::git::worktree;
-/// The command line and the prompt of an agent that leads a task.
-pub use punchlist_bridge::lead;
 /// The programs, the prompt for one item, and the parser of their streams.
 pub use punchlist_bridge::spawn::{Ended, Job, News, WorkerStream, WorkerUsage, prompt};
 /// The agents whose programs can be workers.
