@@ -1,6 +1,7 @@
 //! An agent of our own: [`tools`], the built-in tools; [`turn`], how a request is worked on;
 //! [`context`], what the model reads; [`provider`], the models; [`mcp`], the tools of MCP servers;
-//! [`workers`], who does an item that the agent delegates; [`session`], all of it together.
+//! [`workers`], who does an item that the agent delegates; [`session`], all of it together; [`leader`], a
+//! session that the program of another agent leads.
 //!
 //! This is the only crate that opens connections to other machines, and only `provider` and `mcp` do so.
 //! Nothing here decides whether a call may run: that is policy's, in `sched`.
@@ -9,6 +10,7 @@
 
 pub mod config;
 pub mod context;
+pub mod leader;
 pub mod mcp;
 pub mod provider;
 pub mod session;

@@ -42,7 +42,7 @@ use punchlist_model::{ConversationId, SessionKey};
 pub use answers::Answers;
 pub use attach::{Attached, Attachment};
 pub use entry::{Answer, CallEnd, Entry, Recorded};
-pub use event::{Ended, Event, FrontEnd, Input};
+pub use event::{Ended, Event, FrontEnd, Input, LeaderEvent};
 pub use json_events::{JsonEvents, is_for_user};
 pub use model_worker::ModelLoop;
 pub use plan::TurnPlan;

@@ -12,6 +12,7 @@ pub mod editor;
 pub mod git;
 pub mod install;
 pub mod key_command;
+pub mod lead;
 pub mod pager;
 pub mod private;
 pub mod process;

@@ -199,9 +199,27 @@ impl WorkerStream {
 
     /// Parses the next bytes of its output, and returns the news.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<News> {
+        self.push_telling(bytes, &mut |_| {})
+    }
+
+    /// The same, and tells each event.
+    pub fn push_telling(&mut self, bytes: &[u8], tell: &mut dyn FnMut(&Event<'_>)) -> Vec<News> {
         let state = &mut self.state;
-        self.stream.push(bytes, &mut |event: &Event<'_>| state.observe(event));
+        self.stream.push(bytes, &mut |event: &Event<'_>| {
+            state.observe(event);
+            tell(event);
+        });
         std::mem::take(&mut state.news)
+    }
+
+    /// Whether the agent has said that its turn is over.
+    pub fn is_over(&self) -> bool {
+        self.state.end.is_some()
+    }
+
+    /// What it has used so far.
+    pub fn usage(&self) -> WorkerUsage {
+        self.state.usage
     }
 
     /// The worker has ended with this exit code; `None` after a signal.

@@ -8,6 +8,7 @@ use punchlist_model::call::{Answer as Permission, Asked};
 use punchlist_model::store::turns::Used;
 use punchlist_model::{Plan, QuestionId, Timestamp};
 use punchlist_sched::output::Line;
+use punchlist_streams::event::Usage;
 
 use crate::provider::{ModelCall, TokenUsage};
 use crate::turn::{Ending, Purpose};
@@ -102,8 +103,28 @@ pub enum Event {
         /// For what.
         on: String,
     },
+    /// What else is heard of an agent's program that leads the session.
+    Leader(LeaderEvent),
     /// The turn has ended, or was suspended.
     Ended(Box<Ended>),
+}
+
+/// What is heard of an agent's program that leads a session.
+#[derive(Clone, PartialEq, Debug)]
+pub enum LeaderEvent {
+    /// Its session has begun.
+    Began {
+        /// Its id of the session.
+        session: String,
+        /// Its model, if it says so.
+        model: Option<String>,
+        /// Its version, if it says so.
+        version: Option<String>,
+    },
+    /// Its model wants this call.
+    Call(ModelCall),
+    /// What was used.
+    Used(Usage),
 }
 
 /// How a turn ended.

@@ -1,18 +1,22 @@
 //! A session as unified events, one JSON object per line. Pure.
 
+use punchlist_engine::workers::Agent;
 use punchlist_model::{ConversationId, Timestamp};
 use punchlist_streams::event::{
     self, AgentId, AgentType, Kind, Outcome, RawJson, Role, Text, Usage,
 };
 use punchlist_streams::watch::tell;
 
-use super::event::{Ended, Event};
+use super::event::{Ended, Event, LeaderEvent};
 use crate::provider::{Arguments, ModelCall};
 use crate::turn::{Abort, Ending, Purpose};
 
 /// Writes a session as unified events.
 pub struct JsonEvents {
     agent: AgentId,
+    agent_type: AgentType,
+    /// The directory and the request of a session whose id is not known yet.
+    begins: Option<(String, String)>,
     /// How many events were written, without lists.
     written: u64,
     /// The calls of questions that wait.
@@ -24,8 +28,25 @@ pub struct JsonEvents {
 impl JsonEvents {
     /// The events of this session.
     pub fn new(session: ConversationId) -> Self {
+        Self::of(session.to_string(), AgentType::Punchlist)
+    }
+
+    /// The events of a session that another agent leads. It has the agent's name until its id is known.
+    pub fn led_by(agent: Agent, directory: &str, request: &str) -> Self {
+        let agent_type = match agent {
+            Agent::Claude => AgentType::ClaudeCode,
+            Agent::Codex => AgentType::OpenaiCodex,
+            Agent::Gemini => AgentType::GoogleGemini,
+        };
+        let begins = Some((directory.to_owned(), request.to_owned()));
+        Self { begins, ..Self::of(agent.as_str().to_owned(), agent_type) }
+    }
+
+    fn of(id: String, agent_type: AgentType) -> Self {
         Self {
-            agent: AgentId::new(session.to_string()),
+            agent: AgentId::new(id),
+            agent_type,
+            begins: None,
             written: 0,
             waiting: Vec::new(),
             is_shown: true,
@@ -91,7 +112,9 @@ impl JsonEvents {
                 let (call_id, answer) = (Text::from(call_id.as_str()), Text::from("answered"));
                 self.write(now, Kind::ToolAnswered { call_id, answer, by: None }, &mut out);
             }
-            Event::Plan { now: plan, .. } => tell::list_of(&self.agent, plan, &mut out),
+            Event::Plan { now: plan, .. } => {
+                tell::list(&self.agent, self.agent_type, plan, &mut out);
+            }
             Event::Refused { open, .. } => {
                 let text = format!("the answer was not accepted: {open} items are open");
                 self.write(now, Kind::Info { text: Text::from(text.as_str()) }, &mut out);
@@ -111,10 +134,28 @@ impl JsonEvents {
                 let text = format!("waits for {on}{until}");
                 self.write(now, Kind::Info { text: Text::from(text.as_str()) }, &mut out);
             }
+            Event::Leader(event) => self.leader(event, now, &mut out),
             Event::Ended(ended) => self.ended(ended, now, &mut out),
             Event::Began { .. } | Event::Text(_) | Event::CallOutput { .. } => {}
         }
         out
+    }
+
+    fn leader(&mut self, event: &LeaderEvent, now: Timestamp, out: &mut Vec<u8>) {
+        match event {
+            LeaderEvent::Began { session, model, version } => {
+                self.agent = AgentId::new(session.clone());
+                let (cwd, request) = self.begins.take().unwrap_or_default();
+                let cwd = Some(Text::from(cwd.as_str()));
+                let model = model.as_deref().map(Text::from);
+                let version = version.as_deref().map(Text::from);
+                self.write(now, Kind::SessionStarted { model, cwd, version }, out);
+                let prompt = Some(Text::from(request.as_str()));
+                self.write(now, Kind::TurnStarted { prompt }, out);
+            }
+            LeaderEvent::Call(call) => self.scheduled(call, now, out),
+            LeaderEvent::Used(usage) => self.write(now, Kind::Usage(*usage), out),
+        }
     }
 
     fn scheduled(&mut self, call: &ModelCall, now: Timestamp, out: &mut Vec<u8>) {
@@ -167,7 +208,7 @@ impl JsonEvents {
         self.written += 1;
         let event = event::Event {
             agent: &self.agent,
-            agent_type: AgentType::Punchlist,
+            agent_type: self.agent_type,
             timestamp: Some(now.as_millisecond()),
             line: self.written,
             index: 0,

@@ -243,9 +243,8 @@ impl Place {
     /// Whether the model was told of a call that it may have happened.
     fn is_interrupted(&self) -> bool {
         let entries = block_on(async { self.entries(self.session().await.unwrap()).await });
-        entries.iter().any(|it| match &it.entry {
-            Entry::Result(end) => end.result.text.contains("may have happened"),
-            _ => false,
+        entries.iter().any(|it| {
+            matches!(&it.entry, Entry::Result(end) if end.result.text.contains("may have happened"))
         })
     }
 
@@ -258,17 +257,14 @@ impl Place {
         let mut results = BTreeMap::new();
         let mut calls = Vec::new();
         for it in &entries {
-            match &it.entry {
-                Entry::Answer(answer) => {
-                    assert_eq!(calls.len(), results.len(), "an answer before all results");
-                    calls.extend(answer.message.calls.clone());
-                }
-                Entry::Result(end) => {
-                    let text = end.result.text.clone();
-                    let earlier = results.insert(end.result.call.clone(), text);
-                    assert_eq!(earlier, None, "a second result");
-                }
-                _ => {}
+            if let Entry::Answer(answer) = &it.entry {
+                assert_eq!(calls.len(), results.len(), "an answer before all results");
+                calls.extend(answer.message.calls.clone());
+            }
+            if let Entry::Result(end) = &it.entry {
+                let text = end.result.text.clone();
+                let earlier = results.insert(end.result.call.clone(), text);
+                assert_eq!(earlier, None, "a second result");
             }
         }
         assert_eq!(calls.len(), results.len());

@@ -13,6 +13,7 @@ pub mod entries;
 mod file;
 pub mod gemini;
 pub mod known;
+pub mod one_run;
 mod part;
 mod record;
 #[cfg(test)]

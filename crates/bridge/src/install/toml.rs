@@ -204,6 +204,11 @@ fn item(value: &Value) -> Option<Item> {
     })
 }
 
+/// A value on one line, as an option of a command takes it; `None` if TOML has no such value.
+pub(crate) fn inline(value: &Value) -> Option<String> {
+    Some(item(value)?.into_value().ok()?.to_string())
+}
+
 fn set(whole: &mut Value, key_path: &[&str], value: &Value) {
     let mut here = whole;
     for name in key_path {

@@ -48,7 +48,9 @@ impl JsonEvents {
             Event::Begins { directory, name, .. } => {
                 self.begins(&directory.to_string_lossy(), name, now, &mut out);
             }
-            Event::Plan(plan) => tell::list_of(&self.agent, plan, &mut out),
+            Event::Plan(plan) => {
+                tell::list(&self.agent, AgentType::Punchlist, plan, &mut out);
+            }
             Event::Planned { item, tool, arguments } => self.planned(item, tool, arguments),
             Event::Changed { item, arguments } => self.changed(item, arguments),
             Event::Scheduled(item) => self.scheduled(item, now, &mut out),

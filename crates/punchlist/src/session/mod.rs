@@ -3,6 +3,7 @@
 
 mod background;
 pub(crate) mod instructions;
+pub(crate) mod leader;
 mod servers;
 mod workers;
 mod world;
@@ -128,6 +129,10 @@ fn front_end(
             Shown::Events(events)
         }
     };
+    front_end_showing(app, shown)
+}
+
+fn front_end_showing(app: &App, shown: Shown) -> Result<Terminal, Fail> {
     let rules_file = places::config()?.display().to_string();
     let project = app.project()?.name.clone();
     Terminal::new(app.terminal(), shown, rules_file, project, clock::now)
@@ -147,10 +152,16 @@ pub(crate) fn head(app: &App, model: &ModelName, output: Output) -> Result<(), F
     Ok(())
 }
 
-/// The reply after a turn.
+/// The reply after a turn of a session of our own.
 pub(crate) fn reply(session: &Session, ended: &Ended, output: Output) -> Reply {
+    let reply = if ended.ending == Ending::Asked { " \"your reply\"" } else { "" };
+    reply_with(ended, output, &format!("punchlist resume {}{reply}", session.id().short()))
+}
+
+/// The reply after a turn. `resume` is the command that goes on with the session.
+fn reply_with(ended: &Ended, output: Output, resume: &str) -> Reply {
     if output == Output::Lines {
-        print::say(&[summary(session, ended)]);
+        print::say(&[summary(ended, resume)]);
     }
     Reply { exit: ended.exit(), changed: true, ..quiet_answer(ended, output) }
 }
@@ -165,12 +176,15 @@ fn quiet_answer(ended: &Ended, output: Output) -> Reply {
 }
 
 /// One line: how the turn ended, what it used, how the session is continued.
-fn summary(session: &Session, ended: &Ended) -> String {
+fn summary(ended: &Ended, resume: &str) -> String {
     let used = ended.used;
     let mut parts = vec![one_line(&ended.ending.words()).into_owned()];
-    let calls =
-        if used.calls == 1 { "1 model call" } else { &format!("{} model calls", used.calls) };
-    parts.push(calls.to_owned());
+    match used.calls {
+        // An agent's program does not count them.
+        0 => {}
+        1 => parts.push("1 model call".to_owned()),
+        calls => parts.push(format!("{calls} model calls")),
+    }
     let tokens = used.input.saturating_add(used.output);
     if tokens > 0 {
         parts.push(format!("{tokens} tokens"));
@@ -178,7 +192,8 @@ fn summary(session: &Session, ended: &Ended) -> String {
     if used.cost_micros > 0 {
         parts.push(format!("cost {}", punchlist_agent::session::money(used.cost_micros)));
     }
-    let reply = if ended.ending == Ending::Asked { " \"your reply\"" } else { "" };
-    parts.push(format!("punchlist resume {}{reply}", session.id().short()));
+    if !resume.is_empty() {
+        parts.push(resume.to_owned());
+    }
     parts.join(" · ")
 }

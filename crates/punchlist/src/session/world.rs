@@ -38,18 +38,7 @@ pub(crate) fn world(
     let project = app.project()?;
     let top = top(app)?;
     let settings = app.settings()?;
-    let store = database::open_on_thread(&app.database_options()?)?;
-    let options = Options {
-        project: project.name.clone(),
-        limits: settings.limits,
-        policy: app.policy()?,
-        is_consent_given: false,
-        environment: environment(config),
-    };
-    let mut processes = process::Options::this_program()
-        .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
-    processes.grace = GRACE;
-    let processes = Processes::new(processes);
+    let processes = processes()?;
     let is_there = is_person_there(app);
     let sandbox = settings.sandbox.in_force(sandbox::support());
     let tools = tools::all(tools::Options {
@@ -66,7 +55,7 @@ pub(crate) fn world(
     let facts = facts(app, &configs)?;
     let config_of_models = config.clone();
     let mut world = World {
-        engine: Engine::with(store, Clock, options),
+        engine: engine(app, config)?,
         around: Arc::new(Clock),
         project: project.name.clone(),
         directory: top,
@@ -94,6 +83,27 @@ pub(crate) fn world(
     };
     world.turn_tools = workers::tools(configs, &world);
     Ok(world)
+}
+
+/// The engine of a session.
+pub(super) fn engine(app: &App, config: &AgentConfig) -> Result<Engine, Fail> {
+    let store = database::open_on_thread(&app.database_options()?)?;
+    let options = Options {
+        project: app.project()?.name.clone(),
+        limits: app.settings()?.limits,
+        policy: app.policy()?,
+        is_consent_given: false,
+        environment: environment(config),
+    };
+    Ok(Engine::with(store, Clock, options))
+}
+
+/// Starts the processes of a session.
+pub(super) fn processes() -> Result<Processes, Fail> {
+    let mut options = process::Options::this_program()
+        .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
+    options.grace = GRACE;
+    Ok(Processes::new(options))
 }
 
 /// The variables of tools. Keys are not among them: neither those that providers are configured with,

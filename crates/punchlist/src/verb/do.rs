@@ -7,12 +7,13 @@ use punchlist_agent::turn::Strategy;
 use punchlist_model::store::turns::ConversationFilter;
 
 use super::{Group, Verb};
+use crate::agent;
 use crate::app::App;
 use crate::block_on;
 use crate::fail::Fail;
 use crate::input;
 use crate::print::Reply;
-use crate::session::{self, Output};
+use crate::session::{self, Output, leader};
 
 /// Do a task with a model, with the plan in charge
 ///
@@ -26,12 +27,23 @@ use crate::session::{self, Output};
 /// follow them.
 ///
 /// The model comes from `--model`, PUNCHLIST_MODEL or `model` in `[agent]` of your configuration.
+///
+/// With `--agent`, an agent that you have leads instead: its program runs without a terminal, with your
+/// settings and account, and gets the plan tools and the hooks for this run. It may do without asking
+/// what your settings of it allow; arguments after `--` are passed on to it.
 #[derive(clap::Args)]
 pub(crate) struct Do {
     /// The task; `-` reads it from stdin
     #[arg(value_name = "TASK", required = true)]
     task: String,
-    /// The model, as provider/name; `scripted:FILE` plays a scenario
+    /// The agent that leads: claude, codex or gemini
+    #[arg(long, value_name = "NAME", conflicts_with_all = [
+        "strategy", "dialect", "max_calls", "plan_only", "go_on", "output_schema", "wait", "detach", "goal",
+        "no_instructions",
+    ])]
+    agent: Option<String>,
+    /// The model, as provider/name; `scripted:FILE` plays a scenario. With `--agent`, the name that
+    /// the agent's program knows
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// Who leads: `supervisor` lets the model lead, `steps` plans and works off item by item
@@ -71,6 +83,9 @@ pub(crate) struct Do {
     /// Print only the answer
     #[arg(long, short)]
     quiet: bool,
+    /// With `--agent`: further arguments of the agent's program
+    #[arg(last = true, value_name = "ARGUMENT", requires = "agent")]
+    arguments: Vec<String>,
 }
 
 pub(super) fn strategy(text: &str) -> Result<Strategy, String> {
@@ -91,12 +106,28 @@ Examples:
   punchlist do --model scripted:examples/scripted.json \"Write a release note\"
   git log -5 | punchlist do - --quiet
   punchlist do --detach \"Write the missing tests\"
+  punchlist do --agent claude \"Fix the failing test\" -- --permission-mode acceptEdits
 
 Exit codes: 0 answered and nothing is open, 6 failed or not validated, 7 items
 are open, 130 interrupted.";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let config = session::config(app)?;
+        let output = match (app.globals.json, self.quiet) {
+            (true, _) => Output::Json,
+            (false, true) => Output::Quiet,
+            (false, false) => Output::Lines,
+        };
+        if let Some(name) = &self.agent {
+            let agent = agent::named(name)?;
+            let chosen = leader::Chosen {
+                model: self.model.as_deref(),
+                arguments: &self.arguments,
+                budget: self.budget,
+                output,
+            };
+            return leader::lead(app, agent, &self.task()?, &chosen, &config);
+        }
         let model = session::model(self.model.as_deref(), &config)?;
         let provider = session::provider(&model, &config, 0)?;
         let task = self.task()?;
@@ -119,11 +150,6 @@ are open, 130 interrupted.";
             wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),
         };
         settings.dialect().map_err(|why| Fail::usage(why).hint("`punchlist tools` lists them."))?;
-        let output = match (app.globals.json, self.quiet) {
-            (true, _) => Output::Json,
-            (false, true) => Output::Quiet,
-            (false, false) => Output::Lines,
-        };
         let instructions =
             if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;

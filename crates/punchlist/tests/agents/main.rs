@@ -21,6 +21,7 @@ mod cut_short;
 mod evidence;
 mod gemini;
 mod install;
+mod leading;
 mod letting_go;
 mod lists;
 mod live;

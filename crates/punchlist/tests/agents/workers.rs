@@ -361,7 +361,7 @@ pub(crate) fn does_not_see_the_plan(kind: &Kind) {
     assert_eq!(own[0]["progress"]["total"], 0, "{plans:#?}");
 }
 
-const CLAUDE: Kind = Kind {
+pub(crate) const CLAUDE: Kind = Kind {
     agent: Agent::Claude,
     set_up: |place, _| {
         fs::create_dir_all(place.path("home/.claude")).unwrap();

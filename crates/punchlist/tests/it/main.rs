@@ -36,6 +36,7 @@ mod hooks;
 mod init;
 mod install;
 mod instructions;
+mod leading;
 mod machine;
 mod many;
 mod mcp;

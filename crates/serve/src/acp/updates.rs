@@ -102,7 +102,8 @@ impl Updates {
             | Event::Text(_)
             | Event::CallOutput { .. }
             | Event::Asked { .. }
-            | Event::Settled(_) => Vec::new(),
+            | Event::Settled(_)
+            | Event::Leader(_) => Vec::new(),
         }
     }
 

@@ -23,12 +23,8 @@ pub fn plan(key: Option<&AttachmentKey>, plan: &Plan, out: &mut Vec<u8>) {
     list(&AgentId::new(id), agent_type, plan, out);
 }
 
-/// The present plan, as the list of one of our own agents.
-pub fn list_of(agent: &AgentId, plan: &Plan, out: &mut Vec<u8>) {
-    list(agent, AgentType::Punchlist, plan, out);
-}
-
-fn list(agent: &AgentId, agent_type: AgentType, plan: &Plan, out: &mut Vec<u8>) {
+/// The present plan, as the list of this agent.
+pub fn list(agent: &AgentId, agent_type: AgentType, plan: &Plan, out: &mut Vec<u8>) {
     let items: Vec<event::Item<'_>> =
         plan.nested().into_iter().map(|(_, item)| entry(plan, item)).collect();
     let kind =

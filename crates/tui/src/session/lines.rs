@@ -52,7 +52,7 @@ impl Lines {
                 self.is_shown = is_for_user(*purpose);
                 self.has_text = false;
                 self.printed.clear();
-                String::new()
+                self.line_end()
             }
             Event::Text(text) if self.is_shown => self.text(text),
             Event::Answered { text, .. } if self.is_shown && !self.has_text => {
@@ -108,7 +108,8 @@ impl Lines {
             | Event::CallOutput { .. }
             | Event::CallEnded { .. }
             | Event::Asked { .. }
-            | Event::Settled(_) => String::new(),
+            | Event::Settled(_)
+            | Event::Leader(_) => String::new(),
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod broken;
+mod leading;
 mod live;
 mod memory;
 mod people;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod broken;
+mod leading;
 mod letting_go;
 mod live;
 mod memory;

@@ -1,0 +1,12 @@
+//! Codex as the leader of `punchlist do --agent`.
+
+use super::workers::CODEX;
+use crate::leading;
+
+#[test]
+#[ignore = "needs Codex: cargo xtask test agents"]
+fn a_task_that_it_leads_is_held_once_and_finishes() {
+    let called = |tool: &str| format!("mcp__punchlist.{tool}");
+    let files = ["home/.codex/config.toml", "home/.codex/hooks.json"];
+    leading::is_held_once_and_finishes(&CODEX, called, &files, &[false, true]);
+}
