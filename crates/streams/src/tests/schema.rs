@@ -34,6 +34,7 @@ fn samples() -> Vec<Kind<'static>> {
         Kind::TurnStarted { prompt: Some(text()) },
         Kind::Text { role: Role::System, text: text(), delta: true },
         Kind::Thinking { text: text(), delta: true },
+        Kind::Info { text: text() },
         Kind::ToolScheduled { call_id: text(), name: text(), input: None },
         Kind::ToolWaiting { call_id: text(), question: text() },
         Kind::ToolAnswered { call_id: text(), answer: text(), by: Some(text()) },
@@ -44,7 +45,6 @@ fn samples() -> Vec<Kind<'static>> {
             status: Outcome::Cancelled,
             output: Some(text()),
         },
-        Kind::Info { text: text() },
         Kind::MessageQueued { text: text() },
         Kind::TodoList { todo_id: "x#1".into(), items: ITEMS, unconfirmed: true },
         Kind::Usage(Usage {

@@ -52,7 +52,8 @@ pub(super) fn command(world: &World, scenario: &Value) -> Command {
     let mut command = world.command("project");
     // A process that stays needs a clock that goes on and ids that differ.
     command.env_remove("PUNCHLIST_NOW").env_remove("PUNCHLIST_SEED").env("PATH", "/usr/bin:/bin");
-    command.arg("acp").arg("--model");
+    // Commands ask, whether or not this machine has a sandbox.
+    command.args(["-c", "agent.sandbox=ask", "acp", "--model"]);
     command.arg(format!("scripted:{}", world.path("scenario.json").display()));
     command
 }
