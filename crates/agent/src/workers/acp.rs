@@ -1,6 +1,6 @@
 //! Workers that are agents with the Agent Client Protocol: JSON-RPC over standard input and output.
 //!
-//! [`client`] is the protocol and pure; this file starts the program, carries the messages and ends
+//! `client` is the protocol and pure; this file starts the program, carries the messages and ends
 //! it. The agent gets no access to files and terminals through us: it uses its own. What it asks
 //! permission for, an [`Approver`] decides ([`permission`]).
 
