@@ -24,12 +24,15 @@ Usage: cargo xtask TASK [ARGUMENT…]
 
 Tasks:
   test [GROUP…]  run the tests, all groups unless some are named;
-                 `test agents --full` runs the agents' older releases instead
+                 `test agents --full` runs the agents' older releases instead,
+                 `test postgres --full` the oldest and the newest server, several hosts and a pooler
   bench NAME     measure something and compare it with a baseline; a number after it sets the rounds
   torture        race and kill the program, fill its disk, and print one table of the results;
-                 --seconds N sets the time instead of --full, names choose scenarios
+                 --seconds N sets the time instead of --full, names choose scenarios,
+                 --postgres runs those that a PostgreSQL server has on one
   fuzz NAME      parse damaged input; a number after it sets the executions
   gen            write the generated documents again
+  screens        draw the pictures of docs/screens.md again
   help           print this
 ";
 
@@ -47,7 +50,8 @@ fn main() -> ExitCode {
         ["torture", rest @ ..] => torture::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["gen"] => documents::generate(),
-        ["gen", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
+        ["screens"] => documents::screens(),
+        ["gen" | "screens", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
             Err(Failure::Usage(format!("unexpected argument {extra:?}")))
         }
         [unknown, ..] => Err(Failure::Usage(format!("there is no task {unknown:?}"))),

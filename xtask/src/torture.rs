@@ -1,7 +1,8 @@
 //! Races, kills, failing disks and jumping clocks at full length, with a table of the results.
 //!
 //! The scenarios are tests of the binary, which run there in a short form. Here they run with the
-//! full numbers, or repeatedly for a given time. A scenario fails by itself.
+//! full numbers, or repeatedly for a given time, with the plans in files or on a PostgreSQL server. A
+//! scenario fails by itself.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use std::time::Instant;
 
 use crate::Failure;
 use crate::print::{say, warn};
+use crate::test::postgres;
 use crate::workspace::cargo;
 
 /// One scenario.
@@ -24,6 +26,39 @@ pub(crate) struct Scenario {
     reports: &'static str,
     /// The name of its test.
     test: &'static str,
+    /// Where it keeps its plans.
+    kept: Kept,
+}
+
+/// Where plans are kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kept {
+    /// In a file only.
+    File,
+    /// In a file, or on a server.
+    Both,
+    /// On a server only.
+    Server,
+}
+
+impl Scenario {
+    fn is_on(&self, server: bool) -> bool {
+        match self.kept {
+            Kept::Both => true,
+            Kept::File => !server,
+            Kept::Server => server,
+        }
+    }
+
+    /// The path of its test.
+    fn path(&self, server: bool) -> String {
+        let (module, name) = self.test.split_once("::").unwrap_or(("", self.test));
+        match (server, module) {
+            (false, _) | (true, "postgres") => format!("torture::{}", self.test),
+            (true, "liveness") => format!("torture::postgres::processes::{name}"),
+            (true, _) => format!("torture::postgres::{name}"),
+        }
+    }
 }
 
 /// Every scenario, in the order of the table.
@@ -34,6 +69,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "64 × 100",
         reports: "adds",
         test: "races::numbers_have_no_gap_and_no_repeat_when_many_processes_add",
+        kept: Kept::Both,
     },
     Scenario {
         name: "births",
@@ -41,6 +77,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "60 × 16",
         reports: "births",
         test: "races::processes_that_make_the_database_at_once_make_one_and_lose_nothing",
+        kept: Kept::Both,
     },
     Scenario {
         name: "claims",
@@ -48,6 +85,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "16 for 1,000",
         reports: "claims",
         test: "races::an_item_is_handed_out_once_however_many_race_for_it",
+        kept: Kept::Both,
     },
     Scenario {
         name: "edits",
@@ -55,6 +93,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "200 pairs",
         reports: "edits",
         test: "races::two_edits_of_different_fields_at_once_are_both_kept",
+        kept: Kept::Both,
     },
     Scenario {
         name: "lists",
@@ -62,6 +101,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "100, then 200",
         reports: "whole lists",
         test: "lists::whole_lists_from_many_processes_drop_nothing_in_silence",
+        kept: Kept::Both,
     },
     Scenario {
         name: "flight",
@@ -69,6 +109,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "4 × 2,500",
         reports: "in flight",
         test: "flight::adds_in_flight_are_kept_once_acknowledged_whoever_is_killed",
+        kept: Kept::Both,
     },
     Scenario {
         name: "kills",
@@ -76,6 +117,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "500 kills",
         reports: "mixed writes",
         test: "kills::a_kill_at_any_point_costs_nothing_that_was_acknowledged",
+        kept: Kept::Both,
     },
     Scenario {
         name: "runs",
@@ -83,13 +125,31 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "100 kills",
         reports: "plan file",
         test: "runs::a_plan_file_goes_on_after_every_kill_and_repeats_only_what_was_in_flight",
+        kept: Kept::Both,
     },
     Scenario {
         name: "sessions",
-        about: "a session of our own agent, killed while it works",
+        about: "a session of our own agent with workers, killed while it works",
         full: "100 kills",
         reports: "sessions",
         test: "own_sessions::a_session_goes_on_after_every_kill_and_repeats_no_call_that_has_begun",
+        kept: Kept::Both,
+    },
+    Scenario {
+        name: "served",
+        about: "streams of events and changes over HTTP, the server killed meanwhile",
+        full: "200 streams, 200 changes a second for a minute",
+        reports: "served",
+        test: "served::clients_of_a_server_that_is_killed_miss_nothing",
+        kept: Kept::Both,
+    },
+    Scenario {
+        name: "ui",
+        about: "the terminal UI, killed while a person talks to an agent",
+        full: "100 kills",
+        reports: "terminal UI",
+        test: "ui::a_killed_ui_leaves_a_usable_terminal_and_its_conversation_queue_and_questions",
+        kept: Kept::File,
     },
     Scenario {
         name: "disk",
@@ -97,6 +157,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "full disk",
         test: "disk::a_full_disk_is_told_and_costs_nothing",
+        kept: Kept::File,
     },
     Scenario {
         name: "writes",
@@ -104,6 +165,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "failing writes",
         test: "disk::a_write_that_fails_is_told_and_costs_nothing",
+        kept: Kept::File,
     },
     Scenario {
         name: "clock",
@@ -111,6 +173,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "jumping clock",
         test: "clock::order_is_by_revision_whatever_the_clock_says",
+        kept: Kept::Both,
     },
     Scenario {
         name: "leases",
@@ -118,6 +181,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "leases",
         test: "clock::a_lease_is_neither_cut_short_nor_given_twice_when_the_clock_jumps",
+        kept: Kept::File,
     },
     Scenario {
         name: "liveness",
@@ -125,6 +189,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "liveness",
         test: "liveness::a_claim_is_freed_early_only_when_its_process_is_gone",
+        kept: Kept::Both,
     },
     Scenario {
         name: "namespaces",
@@ -132,6 +197,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "namespaces",
         test: "liveness::a_claim_from_another_pid_namespace_is_never_taken_for_gone",
+        kept: Kept::Both,
     },
     Scenario {
         name: "reuse",
@@ -139,6 +205,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "pid reuse",
         test: "liveness::a_pid_that_is_used_again_is_another_process",
+        kept: Kept::Both,
     },
     Scenario {
         name: "export",
@@ -146,6 +213,15 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "export",
         test: "keeping::what_is_exported_and_imported_is_the_same_to_the_byte",
+        kept: Kept::Both,
+    },
+    Scenario {
+        name: "exports",
+        about: "exports while processes write",
+        full: "40 exports",
+        reports: "exports",
+        test: "together::what_is_exported_while_others_write_is_one_state",
+        kept: Kept::Both,
     },
     Scenario {
         name: "forget",
@@ -153,6 +229,31 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         full: "",
         reports: "forget",
         test: "keeping::what_is_forgotten_leaves_no_trace_in_any_file",
+        kept: Kept::Both,
+    },
+    Scenario {
+        name: "undo",
+        about: "forget while processes write and undo",
+        full: "20 items",
+        reports: "undo and forget",
+        test: "together::what_is_forgotten_is_not_brought_back_by_others_who_undo",
+        kept: Kept::Both,
+    },
+    Scenario {
+        name: "server",
+        about: "the database server killed under 4 processes with 16 adds in flight",
+        full: "4 × 2,500",
+        reports: "database server",
+        test: "postgres::processes_go_on_when_the_server_is_killed_under_them",
+        kept: Kept::Server,
+    },
+    Scenario {
+        name: "failover",
+        about: "the database server killed under them, and its standby promoted",
+        full: "4 × 2,500",
+        reports: "failover",
+        test: "postgres::a_promoted_standby_has_all_that_was_acknowledged",
+        kept: Kept::Server,
     },
 ];
 
@@ -165,6 +266,8 @@ const COLUMNS: [&str; 7] =
 struct Asked {
     /// The duration in all; without it, each scenario runs once with full numbers.
     seconds: Option<u64>,
+    /// Whether the plans are on a server.
+    server: bool,
     names: Vec<&'static str>,
 }
 
@@ -175,6 +278,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         SCENARIOS.iter().filter(|it| asked.names.contains(&it.name)).collect();
     let share = asked.seconds.map(|all| all.div_ceil(chosen.len() as u64));
     let scale = share.map_or_else(|| "full".to_owned(), |seconds| seconds.to_string());
+    let programs =
+        if asked.server { Some(postgres::programs().map_err(Failure::Failed)?) } else { None };
     warn("building the program and its tests");
     build()?;
     let rows = Rows::new()?;
@@ -182,8 +287,9 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     let mut command = cargo();
     command
         .args(["test", "--workspace", "--locked", "--quiet", "--test", "it", "--no-fail-fast"])
-        .args(["--", "--exact", "--test-threads=1", "--nocapture"])
-        .args(chosen.iter().map(|it| format!("torture::{}", it.test)))
+        .args(["--", "--exact", "--test-threads=1", "--nocapture", "--include-ignored"])
+        .args(chosen.iter().map(|it| it.path(asked.server)))
+        .envs(programs.map(|it| (postgres::PROGRAMS, it)))
         .env("PUNCHLIST_TORTURE", scale)
         .env("PUNCHLIST_TORTURE_ROWS", &rows.0)
         .stdout(Stdio::null());
@@ -200,11 +306,14 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
 }
 
 fn asked(arguments: &[&str]) -> Result<Asked, Failure> {
-    let mut asked = Asked { seconds: None, names: Vec::new() };
+    let server = arguments.contains(&"--postgres");
+    let mut asked = Asked { seconds: None, server, names: Vec::new() };
+    let here = || SCENARIOS.iter().filter(|it| it.is_on(server));
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match *word {
             "--full" => asked.seconds = None,
+            "--postgres" => {}
             "--seconds" => match words.next().and_then(|it| it.parse().ok()) {
                 Some(seconds @ 1..=86_400) => asked.seconds = Some(seconds),
                 Some(_) | None => {
@@ -212,10 +321,10 @@ fn asked(arguments: &[&str]) -> Result<Asked, Failure> {
                     return Err(Failure::Usage(message));
                 }
             },
-            name => match SCENARIOS.iter().find(|it| it.name == name) {
+            name => match here().find(|it| it.name == name) {
                 Some(scenario) => asked.names.push(scenario.name),
                 None => {
-                    let known: Vec<&str> = SCENARIOS.iter().map(|it| it.name).collect();
+                    let known: Vec<&str> = here().map(|it| it.name).collect();
                     let known = known.join(", ");
                     let message = format!("there is no scenario {name:?}; there is: {known}");
                     return Err(Failure::Usage(message));
@@ -224,7 +333,7 @@ fn asked(arguments: &[&str]) -> Result<Asked, Failure> {
         }
     }
     if asked.names.is_empty() {
-        asked.names = SCENARIOS.iter().map(|it| it.name).collect();
+        asked.names = here().map(|it| it.name).collect();
     }
     Ok(asked)
 }
@@ -313,11 +422,17 @@ mod tests {
     fn every_scenario_is_a_test_that_is_there() {
         for scenario in SCENARIOS {
             let (module, name) = scenario.test.split_once("::").unwrap();
-            let path = format!("crates/punchlist/tests/it/torture/{module}.rs");
-            let text = fs::read_to_string(root().join(&path)).unwrap();
-            assert!(text.contains(&format!("#[test]\nfn {name}()")), "{path} has no {name}");
             let report = format!("\"{}\"", scenario.reports);
-            assert!(text.contains(&report), "{path} does not report {report}");
+            let modules = [(module, true), ("postgres", scenario.is_on(true))];
+            for (module, _) in modules.into_iter().filter(|it| it.1) {
+                let path = format!("crates/punchlist/tests/it/torture/{module}.rs");
+                let text = fs::read_to_string(root().join(&path)).unwrap();
+                let is_there = text.contains(&format!("fn {name}()"))
+                    // It is a line of the table of scenarios.
+                    || module == "postgres" && text.contains(&format!("    {name}:"));
+                assert!(is_there, "{path} has no {name}");
+                assert!(text.contains(&report), "{path} does not report {report}");
+            }
         }
     }
 
@@ -356,9 +471,19 @@ mod tests {
 
     #[test]
     fn without_names_all_run_and_without_a_time_in_full() {
-        let names: Vec<&str> = SCENARIOS.iter().map(|it| it.name).collect();
-        assert_eq!(asked(&[]).unwrap(), Asked { seconds: None, names });
-        let one = Asked { seconds: Some(60), names: vec!["kills"] };
+        let names = |server| -> Vec<&str> {
+            SCENARIOS.iter().filter(|it| it.is_on(server)).map(|it| it.name).collect()
+        };
+        let all = |server| Asked { seconds: None, server, names: names(server) };
+        assert_eq!(asked(&[]).unwrap(), all(false));
+        assert_eq!(asked(&["--postgres"]).unwrap(), all(true));
+        let one = Asked { seconds: Some(60), server: false, names: vec!["kills"] };
         assert_eq!(asked(&["kills", "--seconds", "60"]).unwrap(), one);
+    }
+
+    #[test]
+    fn what_only_a_file_or_a_server_has_is_not_run_on_the_other() {
+        check(&["failover"], "there is no scenario \"failover\"; there is: adds,");
+        check(&["--postgres", "disk"], "there is no scenario \"disk\"; there is: adds,");
     }
 }

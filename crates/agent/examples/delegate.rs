@@ -12,7 +12,7 @@ use jiff::tz::TimeZone;
 use punchlist_agent::workers::acp::RefuseAll;
 use punchlist_agent::workers::delegate::Delegate;
 use punchlist_agent::workers::model::NoModels;
-use punchlist_agent::workers::{WorkerConfig, WorkerOptions, Workers};
+use punchlist_agent::workers::{ProgramEnvironment, WorkerConfig, WorkerOptions, Workers};
 use punchlist_engine::{Around as _, Engine, System, item};
 use punchlist_model::store::memory::Memory;
 use punchlist_sched::{Batch, Decision, Policy, Processes, Rule, Run, Tools, guardian};
@@ -32,7 +32,10 @@ async fn work() -> Result<(), Box<dyn Error>> {
     let directory = std::env::current_dir()?;
     let options = WorkerOptions {
         root: directory.clone(),
-        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
+        environment: ProgramEnvironment {
+            variables: vec![("PATH".into(), "/usr/bin:/bin".into())],
+            ..ProgramEnvironment::default()
+        },
         worktrees: None,
         models: Arc::new(NoModels),
         approver: Arc::new(RefuseAll),

@@ -12,7 +12,10 @@ use futures_core::future::BoxFuture;
 use punchlist_agent::context::ContextOptions;
 use punchlist_agent::mcp::Servers;
 use punchlist_agent::provider::{ModelName, ModelOptions, Scenario, Scripted};
-use punchlist_agent::session::{Event, Facts, FrontEnd, Input, Session, SessionSettings, World};
+use punchlist_agent::session::{
+    Event, Facts, FrontEnd, Input, Session, SessionModel, SessionPlace, SessionSettings,
+    SessionTools, SessionUser, World,
+};
 use punchlist_agent::tools;
 use punchlist_engine::fail::Fail;
 use punchlist_engine::{Engine, System};
@@ -51,33 +54,39 @@ fn world(directory: &Path) -> Result<World, Box<dyn Error>> {
     let environment = std::env::vars_os().filter(|(name, _)| name == "PATH").collect();
     let root = directory.to_owned();
     Ok(World {
-        engine: Engine::open(Arc::new(Memory::default()), System),
-        around: Arc::new(System),
-        project: directory.display().to_string(),
-        directory: directory.to_owned(),
-        process: None,
-        person: Actor::person("somebody"),
-        is_attended: false,
-        provider: Arc::new(Scripted::new(model, scenario)),
-        price: None,
-        model_options: ModelOptions::default(),
-        tools: tools::all(tools::Options {
-            root,
-            environment,
-            guarded: Vec::new(),
-            sandbox: InForce::Off("not needed here".to_owned()),
-        })?,
-        turn_tools: Arc::new(|_, _| Vec::new()),
-        servers: Arc::new(Servers::none()),
-        connect: Arc::new(|name| Err(Fail::usage(format!("there is no model {name}")))),
-        policy: Policy::new(vec![Rule::tool(Decision::Allow, "shell")], Vec::new()),
-        processes: Processes::new(process::Options::this_program()?),
-        outputs: directory.join("outputs"),
-        rules_file: directory.join("rules.toml"),
-        limits: Limits::default(),
-        reminders: remind::Policy::default(),
-        facts: Facts::default(),
-        context: ContextOptions::default(),
+        model: SessionModel {
+            provider: Arc::new(Scripted::new(model, scenario)),
+            price: None,
+            options: ModelOptions::default(),
+            connect: Arc::new(|name| Err(Fail::usage(format!("there is no model {name}")))),
+            reminders: remind::Policy::default(),
+            context: ContextOptions::default(),
+            facts: Facts::default(),
+        },
+        tools: SessionTools {
+            all: tools::all(tools::Options {
+                root,
+                environment,
+                guarded: Vec::new(),
+                sandbox: InForce::Off("not needed here".to_owned()),
+                shell_timeout: tools::ShellTimeout::default(),
+            })?,
+            turn_tools: Arc::new(|_, _| Vec::new()),
+            servers: Arc::new(Servers::none()),
+            policy: Policy::new(vec![Rule::tool(Decision::Allow, "shell")], Vec::new()),
+            processes: Processes::new(process::Options::this_program()?),
+            outputs: directory.join("outputs"),
+            rules_file: directory.join("rules.toml"),
+        },
+        place: SessionPlace {
+            engine: Engine::open(Arc::new(Memory::default()), System),
+            around: Arc::new(System),
+            project: directory.display().to_string(),
+            directory: directory.to_owned(),
+            process: None,
+            limits: Limits::default(),
+        },
+        user: SessionUser { person: Actor::person("somebody"), asks_as: None, is_attended: false },
     })
 }
 

@@ -12,6 +12,7 @@ use crate::provider::{
     ClientOptions, Effort, Failure, KeySource, ModelOptions, Price, ProviderConfig, built_in,
 };
 use crate::session::Budget;
+use crate::tools::ShellTimeout;
 use crate::turn::{self, Strategy};
 
 /// What the user configured for the agent.
@@ -51,6 +52,8 @@ pub struct AgentSection {
     pub most_calls: Option<u32>,
     /// Steps of a turn of `steps`.
     pub max_steps: Option<u32>,
+    /// Model calls of a simple task of `steps`.
+    pub direct_calls: Option<u32>,
     /// Tool calls of a planning round of `steps`.
     pub planning_calls: Option<u32>,
     /// Tool calls of an item of `steps`.
@@ -67,6 +70,10 @@ pub struct AgentSection {
     pub effort: Option<Effort>,
     /// Whether the model's thinking is asked for.
     pub thinking: Option<bool>,
+    /// How many seconds a shell command may take if the model does not say.
+    pub shell_timeout: Option<u64>,
+    /// The most seconds that the model may ask for.
+    pub max_shell_timeout: Option<u64>,
 }
 
 /// `[providers.NAME]`.
@@ -129,11 +136,6 @@ impl AgentConfig {
         keys.filter_map(|it| it.strip_prefix('$')).map(str::to_owned).collect()
     }
 
-    /// The names of the providers that the settings describe.
-    pub fn configured(&self) -> impl Iterator<Item = &str> {
-        self.providers.keys().map(String::as_str)
-    }
-
     /// The limits of a provider's calls.
     pub fn client_options(&self, provider: &str) -> ClientOptions {
         let mut options = ClientOptions::default();
@@ -162,9 +164,18 @@ impl AgentSection {
         calls.most = self.most_calls.unwrap_or(calls.most);
         let steps = &mut options.steps;
         steps.steps = self.max_steps.unwrap_or(steps.steps);
+        steps.direct = self.direct_calls.unwrap_or(steps.direct);
         steps.planning = self.planning_calls.unwrap_or(steps.planning);
         steps.item = self.item_calls.unwrap_or(steps.item);
         options
+    }
+
+    /// How long the model's shell commands may take.
+    pub fn shell_timeout(&self) -> ShellTimeout {
+        let ShellTimeout { usual, most } = ShellTimeout::default();
+        let most = self.max_shell_timeout.map_or(most, Duration::from_secs);
+        let usual = self.shell_timeout.map_or(usual, Duration::from_secs).min(most);
+        ShellTimeout { usual, most }
     }
 
     /// How much of a conversation the model reads.
@@ -273,12 +284,15 @@ mod tests {
             );
         }
         let (turn, context) = (turn::Options::default(), ContextOptions::default());
-        let client = ClientOptions::default();
+        let (client, shell) = (ClientOptions::default(), ShellTimeout::default());
         for (key, usual) in [
+            ("shell_timeout", shell.usual.as_secs()),
+            ("max_shell_timeout", shell.most.as_secs()),
             ("max_calls", u64::from(turn.calls.first)),
             ("more_calls", turn.calls.more.into()),
             ("most_calls", turn.calls.most.into()),
             ("max_steps", turn.steps.steps.into()),
+            ("direct_calls", turn.steps.direct.into()),
             ("planning_calls", turn.steps.planning.into()),
             ("item_calls", turn.steps.item.into()),
             ("history", context.history as u64),

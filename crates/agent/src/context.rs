@@ -22,7 +22,7 @@ use crate::provider::Message;
 use crate::session::Recorded;
 use crate::turn::{Ask, Offered, Strategy};
 
-pub use compact::{SummaryRequest, summary_request};
+pub use compact::{SummaryRequest, WholeSummary, summary_request, tokens_of, whole_summary};
 pub use quote::fence;
 
 /// Everything that a model call depends on.
@@ -100,7 +100,7 @@ pub struct ContextOptions {
     pub inject: Inject,
     /// The size of the model's context window, in tokens.
     pub context_tokens: u64,
-    /// Compaction begins when so many percent of the context are used.
+    /// Compaction begins when this percentage of the context is used.
     pub compact_percent: u64,
     /// The longest list, with the item in progress, in bytes. Also the longest repeated request.
     pub list_bytes: usize,

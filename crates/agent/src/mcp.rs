@@ -6,11 +6,15 @@
 //! texts and schemas are bounded, and whatever a server claims of its tools, the policy decides about
 //! each call.
 //!
-//! `config` reads the user's settings, `project` the project's `.mcp.json` and a person's consent to it.
+//! `config` reads the user's settings, `project` the project's `.mcp.json`, and `editor` what an editor
+//! offers. The servers of the last two are `foreign`: each needs a person's consent.
 
 mod announced;
 mod config;
 mod connection;
+mod consent;
+mod editor;
+mod foreign;
 mod http;
 mod names;
 mod project;
@@ -36,7 +40,9 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 pub use config::{Launch, ServerConfig};
-pub use project::{FILE, ProjectServer, ProjectServers};
+pub use consent::ServerConsents;
+pub use foreign::{ForeignServer, ForeignServers, Origin};
+pub use project::FILE;
 use server::Server;
 pub use template::Template;
 use tool::McpTool;

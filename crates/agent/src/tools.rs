@@ -6,8 +6,10 @@
 
 mod diff;
 mod edit;
+mod environment;
 mod list;
 mod place;
+mod policy_subject;
 mod read;
 mod search;
 mod shell;
@@ -29,12 +31,16 @@ use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub(crate) use diff::diff;
 pub use edit::Edit;
+pub use environment::environment;
 pub use list::List;
+pub(crate) use list::{shown as shown_path, walk};
 pub use place::{Place, Root};
+pub use policy_subject::{policy_subject, session_subject};
 pub use read::Read;
 pub use search::Search;
-pub use shell::Shell;
+pub use shell::{Shell, ShellTimeout};
 pub use write::Write;
 
 /// The options of the tools.
@@ -49,6 +55,8 @@ pub struct Options {
     pub guarded: Vec<PathBuf>,
     /// The sandbox of commands.
     pub sandbox: InForce,
+    /// How long commands may take.
+    pub shell_timeout: ShellTimeout,
 }
 
 /// The kind of shell commands, for limits. The other tools have no kind.
@@ -58,7 +66,12 @@ pub const SHELL: Kind = Kind(1);
 pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
     let root = Root::new(&options.root)?.guarding(&options.guarded);
     Ok(vec![
-        Arc::new(Shell::new(root.clone(), options.environment, options.sandbox)),
+        Arc::new(Shell::new(
+            root.clone(),
+            options.environment,
+            options.sandbox,
+            options.shell_timeout,
+        )),
         Arc::new(Read::new(root.clone())),
         Arc::new(Write::new(root.clone())),
         Arc::new(Edit::new(root.clone())),

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use ask::{Ask, Offered, Purpose};
 pub use plan::{PlanChange, PlanStatus};
-pub use steps::{StepLimits, Validation};
+pub use steps::{StepLimits, VALIDATED, Validation};
 pub use supervisor::CallLimits;
 
 use common::{Common, Phase};
@@ -114,10 +114,10 @@ pub enum Abort {
 pub enum Effect {
     /// Call the model, then step with [`Input::Answered`] or [`Input::ModelFailed`].
     CallModel(Ask),
-    /// Run the calls of the last answer, at most so many; the others get a result that says so. Then
-    /// step with [`Input::CallsEnded`].
+    /// Run the first `most` calls of the last answer; the others get a result that says that they were not
+    /// run. Then step with [`Input::CallsEnded`].
     RunCalls {
-        /// How many of them.
+        /// How many calls are run.
         most: u32,
     },
     /// Change the plan. While the turn goes on, step with [`Input::Changed`] or
@@ -177,6 +177,8 @@ pub enum Ending {
     PlanningFailed,
     /// The validation found the task incomplete twice, and nothing was completed in between.
     NotValidated,
+    /// The last answer does not fit the output schema, and was handed back as often as that is allowed.
+    Unfit,
     /// The model could not be called.
     Failed(String),
     /// Somebody or a budget ended it.

@@ -12,12 +12,13 @@
 pub mod acp;
 pub mod config;
 pub mod delegate;
+pub mod left_running;
 pub mod model;
 pub mod outcome;
 pub mod program;
 pub mod shell;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,13 +26,16 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
+use punchlist_engine::workers::Agent;
 use punchlist_engine::workers::worktree::{Left, Worktree};
+use punchlist_model::store::turns::Used;
 use punchlist_model::{ListEntry, Number};
 use punchlist_sched::Work;
 
 use acp::{AcpWorker, Approver};
 pub use config::{WorkerConfig, WorkerKind};
 use model::{ModelRunner, ModelWorker};
+pub(crate) use outcome::used;
 pub use outcome::{Outcome, WorkerEnd};
 use program::ProgramWorker;
 use shell::ShellWorker;
@@ -74,6 +78,8 @@ pub enum WorkerEvent {
     List(Vec<ListEntry>),
     /// Its id of its session.
     Session(String),
+    /// What it has used so far, in all.
+    Used(Used),
 }
 
 /// Receives the events of a worker.
@@ -96,8 +102,8 @@ pub trait Worker: Send + Sync {
 pub struct WorkerOptions {
     /// The project's root.
     pub root: PathBuf,
-    /// The environment of workers' programs. They get no other variables.
-    pub environment: Vec<(OsString, OsString)>,
+    /// The variables of workers' programs.
+    pub environment: ProgramEnvironment,
     /// Where worktrees are made; beside the repository if this is `None`.
     pub worktrees: Option<PathBuf>,
     /// Runs our own loop, for workers of the kind `model`.
@@ -111,8 +117,64 @@ pub struct WorkerOptions {
 }
 
 impl WorkerOptions {
+    /// The environment of a worker's programs.
+    pub(crate) fn environment_of(&self, config: &WorkerConfig) -> Vec<(OsString, OsString)> {
+        let agent = match &config.kind {
+            WorkerKind::Program { agent, .. } => Some(*agent),
+            WorkerKind::Model | WorkerKind::Acp { .. } | WorkerKind::Shell { .. } => None,
+        };
+        self.environment.of_program(agent, &config.env)
+    }
+
     pub(crate) fn now(&self) -> Zoned {
         (self.clock)().to_zoned(self.time_zone.clone())
+    }
+}
+
+/// The variables from which programs of workers and of team members get theirs. They get no others.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramEnvironment {
+    /// All variables.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Those that hold keys of configured model providers.
+    pub keys: BTreeSet<String>,
+}
+
+impl ProgramEnvironment {
+    /// The variables of a program: without keys, apart from those that the user gives it and those by which
+    /// the program of an agent signs in.
+    pub(crate) fn of_program(
+        &self,
+        agent: Option<Agent>,
+        given: &[String],
+    ) -> Vec<(OsString, OsString)> {
+        let signs_in = agent.map_or(&[][..], sign_in);
+        let is_given = |name: &str| signs_in.contains(&name) || given.iter().any(|it| it == name);
+        let is_kept = |name: &OsString| {
+            let name = name.to_string_lossy();
+            is_given(&name) || !(self.keys.contains(&*name) || KEYS.contains(&&*name))
+        };
+        self.variables.iter().filter(|(name, _)| is_kept(name)).cloned().collect()
+    }
+}
+
+/// The variables in which keys of model providers usually are.
+const KEYS: [&str; 7] = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "CLAUDE_CODE_OAUTH_TOKEN",
+    "CODEX_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENAI_API_KEY",
+];
+
+/// The variables by which the program of an agent signs in.
+fn sign_in(agent: Agent) -> &'static [&'static str] {
+    match agent {
+        Agent::Claude => &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+        Agent::Codex => &["CODEX_API_KEY", "OPENAI_API_KEY"],
+        Agent::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     }
 }
 
@@ -180,7 +242,8 @@ impl Workers {
             Some(item) => format!("punchlist/{item}-{id}"),
             None => format!("punchlist/task-{id}"),
         };
-        let WorkerOptions { root, worktrees, environment, .. } = self.options.clone();
+        let environment = self.options.environment_of(config);
+        let WorkerOptions { root, worktrees, .. } = self.options.clone();
         let worktree = run_blocking(move || {
             Worktree::create(&root, worktrees.as_deref(), &branch, &environment)
         });

@@ -29,6 +29,9 @@ pub struct Lead<'a> {
     pub prompt: &'a str,
     /// Further arguments.
     pub arguments: &'a [String],
+    /// Whether the program gets its prompt on its input, and asks there what it may do. Only Claude Code
+    /// can.
+    pub is_talked_to: bool,
 }
 
 /// The command line: the program, then its arguments.
@@ -37,7 +40,18 @@ pub fn command(lead: &Lead<'_>) -> Vec<String> {
     let further = lead.arguments.iter().map(String::as_str);
     match lead.agent {
         Agent::Claude => {
-            words.extend(["-p", lead.prompt, "--output-format", "stream-json", "--verbose"]);
+            words.push("-p");
+            if lead.is_talked_to {
+                words.extend([
+                    "--input-format",
+                    "stream-json",
+                    "--permission-prompt-tool",
+                    "stdio",
+                ]);
+            } else {
+                words.push(lead.prompt);
+            }
+            words.extend(["--output-format", "stream-json", "--verbose"]);
             words.extend(lead.model.iter().flat_map(|it| ["--model", it]));
             words.extend(lead.session.iter().flat_map(|it| ["--resume", it]));
             words.extend(further);
@@ -58,6 +72,14 @@ pub fn command(lead: &Lead<'_>) -> Vec<String> {
     }
     // An argument cannot contain a NUL.
     words.into_iter().map(|it| it.replace('\0', "\u{fffd}")).collect()
+}
+
+/// Whether the program can go on with a session whose model has not answered yet. Gemini CLI cannot.
+pub fn goes_on_unanswered(agent: Agent) -> bool {
+    match agent {
+        Agent::Claude | Agent::Codex => true,
+        Agent::Gemini => false,
+    }
 }
 
 /// The prompt for a task. It never begins with a dash, so that no program takes it for an option.
@@ -110,6 +132,7 @@ mod tests {
                 session,
                 prompt: "Do",
                 arguments: &arguments,
+                is_talked_to: false,
             };
             command(&lead).join(" ")
         };
@@ -135,6 +158,22 @@ mod tests {
         }
         assert!(prompt("--version").starts_with("Task: --version\n"));
         assert!(prompt(" Fix it ").starts_with("Fix it\n\nIf this takes"));
+    }
+
+    #[test]
+    fn claude_code_gets_its_prompt_on_its_input_if_it_is_to_ask_there() {
+        let lead = Lead {
+            agent: Agent::Claude,
+            program: "it",
+            model: None,
+            session: Some("s"),
+            prompt: "-p is no option",
+            arguments: &[],
+            is_talked_to: true,
+        };
+        let expected = "it -p --input-format stream-json --permission-prompt-tool stdio \
+                        --output-format stream-json --verbose --resume s";
+        assert_eq!(command(&lead).join(" "), expected);
     }
 
     #[test]

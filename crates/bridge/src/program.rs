@@ -7,6 +7,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::doctor::is_same_file;
+use crate::install::entries::word;
+
 /// The first program with this name in these directories.
 pub fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     directories.into_iter().map(|it| it.join(name)).find(|it| is_program(it))
@@ -34,6 +37,22 @@ pub fn lasting_path(
     found.chain(called).find(leads_here).unwrap_or_else(|| real.to_owned())
 }
 
+/// The word by which a shell calls the program `own`: its name if that leads to it in these directories, else
+/// its path, quoted.
+pub fn shell_word(
+    name: &str,
+    own: Option<&Path>,
+    directories: impl IntoIterator<Item = PathBuf>,
+) -> String {
+    let found = find(name, directories);
+    match own {
+        Some(own) if !found.is_some_and(|it| is_same_file(&it, own)) => {
+            word(&own.to_string_lossy())
+        }
+        Some(_) | None => name.to_owned(),
+    }
+}
+
 /// An absolute path without `..`, with links resolved.
 fn without_steps_up(path: &Path) -> Option<PathBuf> {
     let steps: Vec<Component<'_>> = path.components().collect();
@@ -49,6 +68,32 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn the_program_is_called_by_its_name_where_the_path_leads_to_it_and_else_by_its_path() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = |name: &str| {
+            let directory = dir.path().join(name);
+            fs::create_dir_all(&directory).unwrap();
+            let program = directory.join("punchlist");
+            fs::write(&program, name).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            (directory, program)
+        };
+        let (own_directory, own) = place("it's here");
+        let (other_directory, _) = place("other");
+        let path = |all: &[&PathBuf]| all.iter().map(|it| (*it).clone()).collect::<Vec<_>>();
+        let by_path = format!("'{}'", own.to_string_lossy().replace('\'', "'\\''"));
+        for (search, expected) in [
+            (path(&[&own_directory]), "punchlist"),
+            (path(&[&own_directory, &other_directory]), "punchlist"),
+            (path(&[&other_directory, &own_directory]), by_path.as_str()),
+            (path(&[&other_directory]), by_path.as_str()),
+            (path(&[]), by_path.as_str()),
+        ] {
+            assert_eq!(shell_word("punchlist", Some(&own), search.clone()), expected, "{search:?}");
+        }
+    }
 
     #[test]
     fn a_link_on_the_search_path_is_named_instead_of_the_versioned_file() {

@@ -223,9 +223,17 @@ impl WorkerStream {
     }
 
     /// The worker has ended with this exit code; `None` after a signal.
-    pub fn end(mut self, code: Option<i32>) -> Ended {
+    pub fn end(self, code: Option<i32>) -> Ended {
+        self.end_telling(code, &mut |_| {})
+    }
+
+    /// The same, and tells each event.
+    pub fn end_telling(mut self, code: Option<i32>, tell: &mut dyn FnMut(&Event<'_>)) -> Ended {
         let state = &mut self.state;
-        self.stream.end(&mut |event: &Event<'_>| state.observe(event));
+        self.stream.end(&mut |event: &Event<'_>| {
+            state.observe(event);
+            tell(event);
+        });
         let StreamState { session, answer, end, errors, usage, .. } = self.state;
         // An interrupted program may exit with 0, and a failed one may print nothing.
         let failure = match (end, code) {
@@ -273,7 +281,7 @@ impl StreamState {
             Kind::SessionStarted { .. } if !is_sub => {
                 self.session = Some(name.to_owned());
             }
-            Kind::Text { role: Role::Assistant, text, delta } if !is_sub => {
+            Kind::Text { role: Role::Assistant, text, delta, .. } if !is_sub => {
                 if !(*delta && self.is_open) {
                     self.answer.clear();
                 }

@@ -12,7 +12,7 @@ use punchlist_model::{
 use crate::fail::{Code, Fail};
 
 /// Returns the processes that hold claims in a plan and are known to have ended.
-pub type Gone<'a> = &'a dyn Fn(&Slice) -> Vec<Process>;
+pub type Gone<'a> = &'a (dyn Fn(&Slice) -> Vec<Process> + Sync);
 
 /// Changes a plan. Claims of processes that have ended count as free.
 pub async fn change(

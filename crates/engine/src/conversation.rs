@@ -14,6 +14,7 @@ mod remind;
 mod talk;
 mod words;
 
+pub use as_tools::{PlanCaller, plan_tools};
 pub use exchange::{
     AgentFacts, Given, Moment, PlanFacts, Settings, TASKS, TODOWRITE, TRACKER, TURN, UPDATE_PLAN,
     WATCHED, WRITE_TODOS,

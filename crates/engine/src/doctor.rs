@@ -6,6 +6,7 @@
 
 mod diagnosis;
 mod files;
+mod server;
 mod settings;
 mod stores;
 
@@ -18,6 +19,7 @@ use punchlist_bridge::install::{self, Scope};
 use punchlist_bridge::process::{Fate, fate};
 use punchlist_formats::hook::Agent;
 use punchlist_model::session::{SessionFilter, Store};
+use punchlist_model::store::maintenance::ServerFacts;
 use punchlist_model::{Session, Timestamp};
 
 use crate::fail::{ASK_USER, Fail};
@@ -43,8 +45,10 @@ pub struct Examination<'a> {
     pub project: &'a Project,
     /// The settings, or why they cannot be read.
     pub settings: Result<&'a Settings, Fail>,
-    /// The database that verbs use here.
+    /// The database that verbs use here: a file, or the address of a server.
     pub database: &'a Path,
+    /// Where this machine keeps its own files about that database: beside it, or for a server elsewhere.
+    pub beside: &'a Path,
     /// How databases are opened.
     pub stores: Stores<'a>,
     /// Who calls, and where.
@@ -71,6 +75,16 @@ pub struct Stores<'a> {
     pub current: &'a dyn Fn() -> Result<Option<Arc<dyn Store>>, Fail>,
     /// Opens any database that exists, to read and write.
     pub open: OpenStore<'a>,
+    /// Examines a server; `None` if the database is a file.
+    pub server: ExamineServer<'a>,
+}
+
+/// Examines the server of a database.
+pub type ExamineServer<'a> = &'a dyn Fn(&Path) -> Result<Option<ServerFacts>, Fail>;
+
+/// Whether a database is on a server.
+fn is_on_server(database: &Path) -> bool {
+    database.to_str().is_some_and(|it| it.contains("://"))
 }
 
 /// Who calls the doctor, and where.
@@ -118,7 +132,7 @@ impl Examination<'_> {
         let mut stores = self.stores(&used).await?;
         stores.extend(self.outputs());
         let databases = used.iter().flat_map(|it| &it.databases).map(PathBuf::as_path);
-        hooks.extend(self.spooled(databases.chain([self.database])));
+        hooks.extend(self.spooled(databases.chain([self.beside])));
         parts.push(Part { of: "hooks", findings: hooks });
         parts.push(Part { of: "store", findings: stores });
         parts.extend(self.rules().map(|it| Part { of: "policy", findings: vec![it] }));
@@ -160,7 +174,8 @@ impl Examination<'_> {
     /// The agents' processes that are running and have sessions here, with the agent's name.
     async fn running(&self) -> Vec<(String, u32)> {
         // A database that cannot be read is reported later.
-        let is_free = self.database.exists() && locks::look(self.database, LOCK_TIMEOUT).is_none();
+        let is_free = is_on_server(self.database)
+            || self.database.exists() && locks::look(self.database, LOCK_TIMEOUT).is_none();
         if !is_free {
             return Vec::new();
         }

@@ -10,10 +10,12 @@
 //! when handles are dropped. A dropped claim stays claimed until its lease expires;
 //! [`Claim::release`] releases it at once. A blocked item can be neither claimed nor completed.
 
+mod acts;
 mod draft;
 mod news;
 mod plan;
 mod questions;
+mod remote;
 mod verify;
 mod worker;
 
@@ -28,10 +30,12 @@ use punchlist_sched::Policy;
 use crate::around::Around;
 use crate::plan_service::{self, Which};
 
+pub use acts::{ItemText, PlanAct, Step};
 pub use draft::{Draft, item};
 pub use news::{Change, News};
 pub use plan::PlanHandle;
 pub use questions::Questions;
+pub use remote::ChangeRequest;
 pub use verify::Verified;
 pub use worker::{Claim, Worker};
 
@@ -115,6 +119,11 @@ impl Engine {
     /// The plans that match, most recently changed first.
     pub async fn plans(&self, filter: Filter) -> Result<Vec<Summary>, Error> {
         self.inner.store.plans(filter).await
+    }
+
+    /// A handle for a plan that is known to exist.
+    pub fn at(&self, id: PlanId) -> PlanHandle {
+        self.handle(id)
     }
 
     fn handle(&self, id: PlanId) -> PlanHandle {

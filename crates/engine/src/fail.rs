@@ -47,7 +47,7 @@ impl Code {
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
         (
             Self::Refused,
-            "a rule of the plan says no, and nothing was changed; `verify`: a check failed",
+            "a rule of the plan or a missing right says no, and nothing was changed; `verify`: a check failed",
         ),
         (Self::NotFound, "there is no such plan, item, question or file; `next`: nothing is ready"),
         (
@@ -271,17 +271,29 @@ impl From<store::Error> for Fail {
                 id.short()
             )),
             Error::Message(_) => Self::refused(message).hint("shorten it, or wait until the first are worked off."),
+            Error::MessageChanged(_) => Self::new(Code::Conflict, message)
+                .hint("`punchlist sessions queue` shows the messages that wait."),
             Error::NameTaken(_) => Self::refused(message).hint("choose another name with `--plan`."),
             Error::Exists(_) | Error::AlreadyMade(_) => Self::refused(message)
                 .hint("a plan is imported once; `punchlist plans --all` shows where it is."),
             Error::NewerSchema { .. } => Self::new(Code::Unusable, message)
-                .hint("a newer version of punchlist wrote it: use that one, or another file with `--db`."),
+                .hint("a newer version of punchlist wrote it: use that one, or another database with `--db`."),
             Error::ReadOnly(_) => Self::new(Code::Unusable, message).hint(
                 "choose a file that you may write with `--db`; in a sandboxed agent, use the plan tools of the MCP server.",
             ),
             Error::Busy(_) => Self::new(Code::Unusable, message).hint(
                 "end that program, or wait until it is done, and try again; or choose another file with `--db` or PUNCHLIST_DB.",
             ),
+            Error::Denied { ref role, .. } => {
+                let role = if role.is_empty() { "ROLE" } else { role };
+                let hint = format!(
+                    "the owner of the database gives it the right: `punchlist db grant {role} --as admin` \
+                     for everything, `--as worker` for doing items."
+                );
+                Self::refused(message).hint(hint)
+            }
+            Error::Server { .. } => Self::new(Code::Unusable, message)
+                .hint("`punchlist doctor` says what it finds out about the server and its address."),
             Error::Unusable { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
@@ -347,10 +359,24 @@ mod tests {
                 store::Error::Unconfirmed { what: "made".to_owned(), source: None },
                 "`punchlist log`",
             ),
+            (store::Error::Server { what: "away".to_owned(), source: None }, "`punchlist doctor`"),
         ] {
             let fail = Fail::from(error);
             assert_eq!(fail.code.exit(), 8, "{}", fail.message);
             assert!(fail.hint.as_ref().is_some_and(|it| it.contains(hint)), "{:?}", fail.hint);
+        }
+    }
+
+    #[test]
+    fn a_role_without_a_right_is_refused_and_told_who_gives_it() {
+        for (role, message, grant) in [
+            ("bob", "the role bob may not answer questions", "`punchlist db grant bob --as admin`"),
+            ("", "this role may not answer questions", "`punchlist db grant ROLE --as admin`"),
+        ] {
+            let what = "answer questions".to_owned();
+            let fail = Fail::from(store::Error::Denied { role: role.to_owned(), what });
+            assert_eq!((fail.code.exit(), &*fail.message), (3, message));
+            assert!(fail.hint.as_ref().is_some_and(|it| it.contains(grant)), "{:?}", fail.hint);
         }
     }
 

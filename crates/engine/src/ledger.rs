@@ -5,16 +5,21 @@
 //! questions`, and [`CallLedger::pass_answers`] passes on the answers from there. Runs of plan
 //! files record their calls in the same way.
 
+mod late;
+
 use std::future::poll_fn;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
+use late::LateAnswers;
+use punchlist_formats::text::secret::mask;
 use punchlist_model::call::{CallRecord, CallState, QuestionFilter, RunRecord, Standing};
 use punchlist_model::session::Store;
 use punchlist_model::store::Error;
-use punchlist_model::{Attempt, Number, PlanId, RunId, Timestamp};
-use punchlist_sched::call::{Call, Live, Outcome, State};
+use punchlist_model::{Attempt, Number, PlanId, Process, RunId, Timestamp};
+use punchlist_sched::call::{Call, CallId, Live, Outcome, State};
 use punchlist_sched::run::{Event, Ledger, LedgerError, Page, Run};
+use serde_json::Value;
 
 use crate::engine::{Engine, Inner};
 
@@ -24,8 +29,11 @@ use crate::engine::{Engine, Inner};
 pub struct CallLedger {
     engine: Engine,
     run: RunId,
-    /// What runs, in words. Questions have it as their title.
+    /// What runs, in words. Questions have it as their title, unless somebody asks by name.
     what: Arc<str>,
+    /// Who asks.
+    name: Option<String>,
+    late: LateAnswers,
 }
 
 impl Engine {
@@ -33,6 +41,16 @@ impl Engine {
     /// run for people who are asked. `plan` is the plan that it works on, if any.
     pub async fn call_ledger(
         &self,
+        what: impl Into<String>,
+        plan: Option<PlanId>,
+    ) -> Result<CallLedger, Error> {
+        self.call_ledger_of(None, what, plan).await
+    }
+
+    /// The same for a run of this process, so that others can find out whether it still runs.
+    pub async fn call_ledger_of(
+        &self,
+        process: Option<Process>,
         what: impl Into<String>,
         plan: Option<PlanId>,
     ) -> Result<CallLedger, Error> {
@@ -44,16 +62,30 @@ impl Engine {
             project: options.project.clone(),
             plan,
             what: what.clone(),
-            process: None,
+            process,
             begun_at: now,
             ended_at: None,
         };
         store.begin_run(record).await?;
-        Ok(CallLedger { engine: self.clone(), run, what: what.into() })
+        let late = LateAnswers::default();
+        Ok(CallLedger { engine: self.clone(), run, what: what.into(), name: None, late })
     }
 }
 
 impl CallLedger {
+    /// From now on somebody of this name asks the questions, and what runs is their place.
+    #[must_use]
+    pub fn asking_as(self, name: impl Into<String>) -> Self {
+        Self { name: Some(name.into()), ..self }
+    }
+
+    /// This run goes on with the calls of one that was cut off. If a person has answered its questions
+    /// meanwhile, the same questions about the same calls are not asked again.
+    pub async fn going_on(self, run: RunId) -> Result<Self, Error> {
+        let late = LateAnswers::of(self.store(), run).await?;
+        Ok(Self { late, ..self })
+    }
+
     /// The id of the run in the store.
     pub fn run(&self) -> RunId {
         self.run
@@ -123,11 +155,26 @@ impl Ledger for CallLedger {
                 }
             }
             for asked in page.asked.iter_mut() {
-                self.what.as_ref().clone_into(&mut asked.title);
+                let what = self.what.as_ref().to_owned();
+                match &self.name {
+                    Some(name) => (asked.title, asked.place) = (name.to_owned(), vec![what]),
+                    None => asked.title = what,
+                }
+            }
+            let mut answers = Vec::new();
+            for asked in page.asked.iter() {
+                let label =
+                    page.call(CallId(asked.call)).and_then(|it| it.request.label.as_deref());
+                let answer = label.and_then(|label| self.late.take(label, asked));
+                answers.extend(answer.map(|it| (asked.id, it)));
             }
             let asked = page.asked.to_vec();
             let recorded = self.store().record(self.run, calls, asked, None).await;
-            recorded.map(drop).map_err(LedgerError::new)
+            recorded.map_err(LedgerError::new)?;
+            for (question, answered) in answers {
+                self.store().answer(question, answered).await.map_err(LedgerError::new)?;
+            }
+            Ok(())
         })
     }
 }
@@ -175,10 +222,22 @@ fn attempt(state: &State) -> Attempt {
     }
 }
 
+/// The value with secrets masked in every text, for the store. Whole outputs on disk stay as they are.
+pub(crate) fn masked(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::from(mask(&text)),
+        Value::Array(values) => values.into_iter().map(masked).collect(),
+        Value::Object(fields) => {
+            fields.into_iter().map(|(name, value)| (name, masked(value))).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
 /// The details of a state: the outcome, or why the call is being stopped.
-fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
+fn detail(state: &State) -> serde_json::Result<Option<Value>> {
     match state {
-        State::Done(outcome) => serde_json::to_value(&**outcome).map(Some),
+        State::Done(outcome) => serde_json::to_value(&**outcome).map(|it| Some(masked(it))),
         State::Live(Live::Executing { stopping: Some(stop), .. }) => {
             serde_json::to_value(stop).map(Some)
         }

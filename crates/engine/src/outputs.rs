@@ -239,7 +239,7 @@ fn named(detail: &Value, found: &mut impl FnMut(&Path)) {
 }
 
 /// Whether a path is directly in a directory, judged by the path alone.
-fn is_within(directory: &Path, path: &Path) -> bool {
+pub(crate) fn is_within(directory: &Path, path: &Path) -> bool {
     path.parent() == Some(directory) && path.file_name().is_some()
 }
 

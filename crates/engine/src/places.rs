@@ -84,6 +84,11 @@ impl Places {
         self.config.join("config.toml")
     }
 
+    /// The directory with the user's own slash commands, which need not exist.
+    pub fn commands(&self) -> PathBuf {
+        self.config.join("commands")
+    }
+
     /// Records the person's directories for later calls by agents. Nothing is written if agents
     /// find the same directories without a record.
     pub fn record(&self, account_home: &Path) -> Result<(), Fail> {

@@ -12,27 +12,30 @@
 //! JSON for programs.
 
 mod board;
+mod claimed;
 mod end;
 mod front_end;
 mod json_events;
+mod lease;
 mod ledger;
 mod lock;
 mod options;
 mod plan_file;
 mod prepare;
+mod preview;
 mod printed;
 mod runner;
 mod schedule;
+mod share;
 mod steps;
+mod workplace;
 
 use punchlist_model::Plan;
 use punchlist_model::session::Store;
 use punchlist_model::store;
 
 use crate::fail::Fail;
-use lock::Lock;
 use plan_file::{fresh, moved};
-use schedule::{Attendance, Tree};
 
 pub use board::{Board, Sum};
 pub use end::{Aim, Ended};
@@ -41,7 +44,20 @@ pub use json_events::JsonEvents;
 pub use options::{Caller, Choice, Earlier, OnFailure, Options, Permissions, Person, Surroundings};
 pub use plan_file::Source;
 pub use schedule::{Held, Planned, Schedule, Task};
+pub use share::share;
 pub use steps::BY_HAND;
+
+pub(crate) use claimed::{asked, cut_off};
+pub(crate) use lock::Lock;
+pub(crate) use prepare::Prepared;
+pub(crate) use prepare::earlier_runs::{Late, end_others, late as late_answers};
+pub(crate) use runner::heard;
+pub(crate) use runner::start::job;
+pub(crate) use runner::work as work_on;
+pub(crate) use schedule::{Attendance, Chosen, Tree};
+pub(crate) use steps::judge::Judge;
+pub(crate) use steps::{Job, Resumed};
+pub(crate) use workplace::{Claimed, Slot, Workplace};
 
 /// Runs a plan file to its end and returns how it ended. Failures before or around the run are
 /// errors.
@@ -62,9 +78,11 @@ pub async fn run(
         let text = "waiting for the processes of the killed run to end";
         front_end.say(text, caller.around.now())
     };
-    let lock = Lock::take(&locks, source.plan(), &source.name, waits).await?;
+    let lock = Lock::take(&locks, &source.plan().to_string(), &source.name, waits).await?;
+    share::take_back(&source, surroundings, front_end).await?;
     let prepared = prepare::prepare(&source, options, surroundings, front_end).await?;
-    runner::work(&source, options, surroundings, permissions, prepared, &lock, front_end).await
+    let workplace = Workplace::from(&source);
+    runner::work(&workplace, options, surroundings, permissions, prepared, &lock, front_end).await
 }
 
 /// What a run would do.

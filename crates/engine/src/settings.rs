@@ -1,7 +1,7 @@
 //! Settings: the user's `config.toml`, overridden by the project's `punchlist.toml`, overridden by
 //! `-c`.
 //!
-//! An unknown key is an error that names the known keys. Keys of later features are ignored. A
+//! An unknown key is an error that names the known keys. A
 //! project's file counts only if the user trusts it, and it may only tighten the settings: `keys`
 //! says what that means for each key. Policy rules are read from files only; the user's file may
 //! allow something, the project's file may only tighten. The front end reads the files and passes
@@ -23,6 +23,7 @@ use punchlist_sched::sandbox::Sandbox;
 
 use crate::conversation;
 use crate::fail::Fail;
+use crate::notices;
 use crate::policy::rules::{self, Rules, Whose};
 
 pub use keys::seconds;
@@ -37,6 +38,8 @@ pub struct Settings {
     pub open_items_chosen: bool,
     /// What an acknowledged change survives.
     pub durability: Durability,
+    /// The database server of the user's projects, if they are on one.
+    pub store: StoreSettings,
     /// The gate setting, if the user set one.
     pub gate: Option<Gate>,
     /// What happens with the shell commands of a model.
@@ -45,6 +48,10 @@ pub struct Settings {
     pub reminders: Policy,
     /// The tag around texts for the model.
     pub tag: Tag,
+    /// Whose commands a worker runs without a rule, if the user says so.
+    pub work_trust: Option<Vec<String>>,
+    /// How a person is told that they are needed or that work has ended.
+    pub notify: notices::Settings,
     /// The policy rules.
     pub rules: Rules,
     /// The tables that other parts of the program read, such as `[agent]`, as the user's file and the
@@ -56,6 +63,17 @@ pub struct Settings {
     pub notes: Vec<String>,
     /// The settings of the project's file that were ignored because they would loosen something.
     pub loosening: Vec<String>,
+}
+
+/// Where plans are, if they are on a database server.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct StoreSettings {
+    /// The address of the database.
+    pub url: Option<String>,
+    /// The name of the project on the server.
+    pub project: Option<String>,
+    /// A command that prints the password.
+    pub password_command: Option<String>,
 }
 
 impl Settings {
@@ -79,7 +97,6 @@ impl Settings {
                 .hint("fix that line; no part of the file is used until then.")
         })?;
         self.table("", &table, whose).map_err(|why| in_place(why, &place))?;
-        self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
         self.notes.extend(self.ignored(&place));
         if let Some(servers) = table.get("mcp") {
             self.add_servers(&place, servers, whose)?;
@@ -106,19 +123,35 @@ impl Settings {
                 .hint("write a [[policy]] table into your config.toml."));
             }
             // These name programs to run, or who is sent keys and files.
-            for table in ["mcp", "providers", "workers"] {
+            for (table, written) in [
+                ("mcp", "[mcp.NAME]"),
+                ("providers", "[providers.NAME]"),
+                ("team", "[[team.members]]"),
+                ("workers", "[workers.NAME]"),
+            ] {
                 if is_below(table, key) {
                     return Err(Fail::usage(format!(
                         "-c {key}: [{table}] is only read from files"
                     ))
-                    .hint(format!("write a [{table}.NAME] table into your config.toml.")));
+                    .hint(format!("write a {written} table into your config.toml.")));
                 }
+            }
+            for (command, table) in
+                [("notify.command", "notify"), ("store.password_command", "store")]
+            {
+                if key == command {
+                    return Err(Fail::usage(format!(
+                        "-c {key}: a command is only read from files"
+                    ))
+                    .hint(format!("write it into the table [{table}] of your config.toml.")));
+                }
+            }
+            if key == "work.trust" {
+                return Err(Fail::usage("-c work.trust: whom to trust is only read from files")
+                    .hint("write it into the table [work] of your config.toml."));
             }
             self.set(key, value.trim()).map_err(|why| in_place(why, "-c"))?;
             if is_for_others(key) && key != "agent.sandbox" {
-                if is_below("team", key) {
-                    self.notes.push(format!("-c {key} does nothing yet"));
-                }
                 self.set_other(key, value.trim());
             }
         }
@@ -223,8 +256,8 @@ impl Settings {
 
     /// Keeps a table that another part reads.
     fn keep_other(&mut self, key: &str, value: &toml::Value, whose: Whose) -> Result<(), Fail> {
-        // These are read elsewhere, or do nothing yet.
-        if ["policy", "team", "mcp"].contains(&key) {
+        // These are read elsewhere.
+        if ["policy", "mcp"].contains(&key) {
             return Ok(());
         }
         if whose == Whose::Project {
@@ -281,11 +314,6 @@ impl Settings {
         }
         Ok(is_tight)
     }
-}
-
-/// A line about a part of a configuration that does nothing in this version.
-fn not_yet(table: &toml::Table) -> Option<String> {
-    table.contains_key("team").then(|| "[team] does nothing yet".to_owned())
 }
 
 /// Adds the file or option to the error's message.

@@ -15,7 +15,9 @@ use std::thread;
 use std::time::Duration;
 
 use punchlist_streams::event::{Event, KindSet};
-use punchlist_streams::{Foreign, LOOK_AHEAD, Options, Source, Stream, Tally, foreign, recognise};
+use punchlist_streams::{
+    Foreign, LOOK_AHEAD, Options, Record, Source, Stream, Tally, foreign, is_record, recognise,
+};
 
 pub use summary::Summary;
 
@@ -172,7 +174,7 @@ fn pump(
     sender: &SyncSender<Piece>,
 ) -> io::Result<Ended> {
     let options = Options { only: how.only, ..Options::default() };
-    let mut stream = how.from.map(|it| Stream::new(it, options.clone()));
+    let mut stream = how.from.map(|it| Reader::stream(it, &options));
     // The bytes read before the agent is recognised.
     let mut head = Vec::new();
     let mut buffer = vec![0; CHUNK];
@@ -186,19 +188,17 @@ fn pump(
         };
         bytes.fetch_add(count as u64, Ordering::Relaxed);
         let chunk = &buffer[..count];
-        let mut sink = |event: &Event<'_>| event.write_json(&mut out);
         match &mut stream {
-            Some(stream) => stream.push(chunk, &mut sink),
+            Some(stream) => stream.push(chunk, &mut out),
             None => {
                 head.extend_from_slice(chunk);
                 // An incomplete line may look like another agent's.
                 let is_enough = head.len() >= LOOK_AHEAD;
                 let whole = head.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
                 let shown = if is_enough { &head[..] } else { &head[..whole] };
-                match recognise(shown) {
-                    Some(found) => {
-                        let mut found = Stream::new(found, options.clone());
-                        found.push(&head, &mut sink);
+                match Reader::of(shown, &options) {
+                    Some(mut found) => {
+                        found.push(&head, &mut out);
                         head = Vec::new();
                         stream = Some(found);
                     }
@@ -212,22 +212,63 @@ fn pump(
             break;
         }
     }
-    let mut sink = |event: &Event<'_>| event.write_json(&mut out);
     let mut stream = match stream {
         Some(stream) => stream,
         None if head.trim_ascii().is_empty() => return Ok(Ended::Read(Tally::default())),
         None => {
-            let Some(found) = recognise(&head) else {
+            let Some(mut found) = Reader::of(&head, &options) else {
                 return Ok(Ended::Unrecognised(foreign(&head)));
             };
-            let mut found = Stream::new(found, options);
-            found.push(&head, &mut sink);
+            found.push(&head, &mut out);
             found
         }
     };
-    stream.end(&mut sink);
+    stream.end(&mut out);
     if !out.is_empty() {
         sender.send(Piece::Lines(out)).ok();
     }
     Ok(Ended::Read(stream.tally().clone()))
+}
+
+/// Reads one input.
+enum Reader {
+    /// The stream of an agent.
+    Stream(Box<Stream>),
+    /// A record of events that this program wrote.
+    Record(Record),
+}
+
+impl Reader {
+    fn stream(source: Source, options: &Options) -> Self {
+        Self::Stream(Box::new(Stream::new(source, options.clone())))
+    }
+
+    /// The reader for an input that begins so; `None` if it is not recognised.
+    fn of(head: &[u8], options: &Options) -> Option<Self> {
+        if is_record(head) {
+            return Some(Self::Record(Record::new(options.only)));
+        }
+        recognise(head).map(|it| Self::stream(it, options))
+    }
+
+    fn push(&mut self, chunk: &[u8], out: &mut Vec<u8>) {
+        match self {
+            Self::Stream(it) => it.push(chunk, &mut |event: &Event<'_>| event.write_json(out)),
+            Self::Record(it) => it.push(chunk, out),
+        }
+    }
+
+    fn end(&mut self, out: &mut Vec<u8>) {
+        match self {
+            Self::Stream(it) => it.end(&mut |event: &Event<'_>| event.write_json(out)),
+            Self::Record(it) => it.end(out),
+        }
+    }
+
+    fn tally(&self) -> &Tally {
+        match self {
+            Self::Stream(it) => it.tally(),
+            Self::Record(it) => it.tally(),
+        }
+    }
 }

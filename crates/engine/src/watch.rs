@@ -6,26 +6,34 @@
 //! `wake` in [`Watcher::new`]), calls [`Watcher::look`] and shows the rows. `streams` decides what
 //! a row contains.
 
+pub mod archive;
 mod json_events;
 mod plans;
 mod recorder;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_core::future::BoxFuture;
 use punchlist_bridge::watch::{self, Piped, Watch};
 use punchlist_model::PlanId;
-use punchlist_model::agents::{Row, State};
+use punchlist_model::agents::{Row, SessionFacts, State};
+use punchlist_model::call::{News, Question};
 use punchlist_model::session::Store;
 use punchlist_model::store::Following;
+use punchlist_model::store::turns::Conversation;
 use punchlist_streams::event::{KindName, KindSet};
-use punchlist_streams::watch::{Known, Life, Seen, rows, tell};
+use punchlist_streams::watch::{Known, Life, Seen, group, rows, tell};
 
 use crate::around::Around;
 use crate::fail::Fail;
+use crate::notices::rows::SeenRows;
+use crate::notices::{Notice, NoticeKind};
+use crate::project;
 use json_events::JsonEvents;
 use plans::Plans;
 
@@ -38,8 +46,10 @@ const MOST_WATCHES: usize = 4_096;
 /// The beginning of the note that the store cannot be followed any more.
 const LOST: &str = "plans are no longer followed: ";
 
-/// How often the store's sessions are read again, because the store only reports changes of plans.
+/// How often the store's sessions are read again: if nothing is heard of the store, and at most while
+/// something is.
 const SESSIONS_MS: i64 = 5_000;
+const SESSIONS_WITH_NEWS_MS: i64 = 1_000;
 
 /// Maximum of notes that are shown.
 const MOST_NOTES: usize = 3;
@@ -78,7 +88,12 @@ pub struct StoreSource<'a> {
     pub file: Option<PathBuf>,
     /// Opens the store for reading, if it exists.
     pub open: Box<dyn Fn() -> Opened + 'a>,
+    /// Reads model and context of the sessions of our own agent.
+    pub facts: ReadFacts,
 }
+
+/// Reads what only the crate `agent` understands of a stored session.
+pub type ReadFacts = for<'a> fn(&'a dyn Store, &'a Conversation) -> BoxFuture<'a, SessionFacts>;
 
 /// The front end of a watcher.
 pub trait Viewer {
@@ -91,6 +106,10 @@ pub trait Viewer {
     /// A store was opened. From now on the front end waits for its changes and calls
     /// [`Watcher::plan_changed`] or [`Watcher::store_lost`].
     fn follow(&mut self, changes: Following);
+
+    /// The same for everything else in the store: the front end waits for news and calls
+    /// [`Watcher::store_changed`].
+    fn hear(&mut self, news: News);
 }
 
 /// Watches sessions and plans.
@@ -107,6 +126,13 @@ pub struct Watcher<'a> {
     sessions_read: Option<i64>,
     /// The rows that were reported as dead.
     dead: Vec<String>,
+    /// The project of each directory.
+    projects: BTreeMap<String, String>,
+    /// Whether questions must be read again, and sessions.
+    has_news: bool,
+    has_session_news: bool,
+    /// The rows as they were, to notice what a person wants to know.
+    seen: SeenRows,
     notes: Vec<String>,
 }
 
@@ -140,6 +166,10 @@ impl<'a> Watcher<'a> {
             recorder,
             sessions_read: None,
             dead: Vec::new(),
+            projects: BTreeMap::new(),
+            has_news: false,
+            has_session_news: false,
+            seen: SeenRows::default(),
             notes: Vec::new(),
         }
     }
@@ -153,6 +183,38 @@ impl<'a> Watcher<'a> {
         }
         self.report_deaths(&rows, viewer)?;
         Ok(rows)
+    }
+
+    /// What has changed in these rows since the last call that a person wants to know. The end of a
+    /// turn is nothing while a message waits in the queue. `hooks_tell`: hooks give notices too, so the
+    /// ends of their sessions' turns are left to them.
+    pub async fn notices(&mut self, rows: &[Row], hooks_tell: bool) -> Vec<Notice> {
+        let questions: Vec<&Question> = self.plans.questions().collect();
+        let mut notices = Vec::new();
+        for (row, notice) in self.seen.see(rows, &questions, self.around.now()) {
+            let is_told = hooks_tell && notice.kind == NoticeKind::Done && self.plans.has_hook(row);
+            if !is_told && !self.plans.has_follow_up(row).await {
+                notices.push(notice);
+            }
+        }
+        notices
+    }
+
+    /// The questions that wait for an answer, oldest first.
+    pub fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.plans.questions()
+    }
+
+    /// The store, while it is open.
+    pub fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.plans.store()
+    }
+
+    /// Something in the store may have changed. The next look reads the questions again, and sessions if
+    /// they were not read a moment ago.
+    pub fn store_changed(&mut self) {
+        self.has_news = true;
+        self.has_session_news = true;
     }
 
     /// A plan of the store has changed.
@@ -237,9 +299,12 @@ impl<'a> Watcher<'a> {
         let mut is_new = false;
         if !self.plans.is_open() {
             let opened = self.plans.open(source).await;
-            let read = opened.map(|changes| {
-                is_new = changes.is_some();
-                changes.into_iter().for_each(|it| viewer.follow(it));
+            let read = opened.map(|opened| {
+                is_new = opened.is_some();
+                if let Some((changes, news)) = opened {
+                    viewer.follow(changes);
+                    viewer.hear(news);
+                }
             });
             self.plans.note(None, read);
         }
@@ -251,19 +316,25 @@ impl<'a> Watcher<'a> {
             let ids: Vec<PlanId> = self.plans.plans().map(|it| it.1.id).collect();
             self.print_plans(&ids, viewer)?;
         }
-        let is_due = self.sessions_read.is_none_or(|it| now.saturating_sub(it) >= SESSIONS_MS);
+        let every = if self.has_session_news { SESSIONS_WITH_NEWS_MS } else { SESSIONS_MS };
+        let is_due = self.sessions_read.is_none_or(|it| now.saturating_sub(it) >= every);
         if self.plans.is_open() && (is_due || is_new) {
             self.sessions_read = Some(now);
+            self.has_session_news = false;
             let at = self.around.now();
             let read = self.plans.read_sessions(&self.options.host, since, at).await;
             self.plans.note(None, read);
             self.plans.forget(since);
         }
+        if self.plans.is_open() && std::mem::take(&mut self.has_news) {
+            let read = self.plans.read_questions(since).await;
+            self.plans.note(None, read);
+        }
         Ok(())
     }
 
     /// The rows of all sessions and plans, joined.
-    fn rows(&self) -> Vec<Row> {
+    fn rows(&mut self) -> Vec<Row> {
         let streams = streams(&self.watch, self.piped.as_ref());
         let finds_sessions = self.options.finds_sessions();
         let now = self.now();
@@ -272,10 +343,27 @@ impl<'a> Watcher<'a> {
         let mut known = Known { streams, since, ..Known::default() };
         if finds_sessions {
             known.sessions = self.plans.sessions().collect();
-            known.conversations = self.plans.conversations().collect();
+            known.own_sessions = self.plans.own_sessions().collect();
             known.plans = self.plans.plans().collect();
+            known.questions = self.plans.questions().collect();
         }
-        rows(&known, now)
+        let mut rows = rows(&known, now);
+        for row in &mut rows {
+            row.project = self.project(&row.project);
+        }
+        group(rows)
+    }
+
+    /// The project of a directory; the directory itself if it is not there.
+    fn project(&mut self, directory: &str) -> String {
+        if directory.is_empty() {
+            return String::new();
+        }
+        let find = || {
+            let found = project::find(Path::new(directory));
+            found.map_or_else(|_| directory.to_owned(), |it| it.name)
+        };
+        self.projects.entry(directory.to_owned()).or_insert_with(find).clone()
     }
 
     /// Reports agents that died, for programs.

@@ -15,6 +15,8 @@ pub(crate) mod worker_session;
 
 /// Worktrees of git, for workers that must not disturb each other.
 pub use punchlist_bridge::git::worktree;
+/// The programs as leaders of a task.
+pub use punchlist_bridge::lead;
 /// The programs, the prompt for one item, and the parser of their streams.
 pub use punchlist_bridge::spawn::{Ended, Job, News, WorkerStream, WorkerUsage, prompt};
 /// The agents whose programs can be workers.

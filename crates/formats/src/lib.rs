@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod api;
+pub mod custom_command;
 pub mod dialect;
 pub mod hook;
 pub mod planfile;

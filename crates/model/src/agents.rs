@@ -4,11 +4,13 @@
 //! 1970.
 
 use crate::Status;
+use crate::id::QuestionId;
 
 /// Why no list is shown for an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum NoList {
     /// The agent never reported a list, and nothing shows that it has Punchlist's tools.
+    #[default]
     Never,
     /// The agent's hooks report to Punchlist, but the agent has not planned anything yet.
     NotYet,
@@ -17,7 +19,7 @@ pub enum NoList {
 }
 
 /// The state of an agent.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum State {
     /// The agent waits for the user; the text says for what.
     Asks(String),
@@ -32,6 +34,7 @@ pub enum State {
     /// The last turn failed; the text says why.
     Failed(String),
     /// The agent has nothing to do.
+    #[default]
     Idle,
     /// The process ended and left work unfinished.
     Died,
@@ -74,8 +77,28 @@ impl Listed {
     }
 }
 
+/// What an agent has used, as far as that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spent {
+    /// Tokens in the model's context.
+    pub context: Option<u64>,
+    /// How many tokens the context may have.
+    pub window: Option<u64>,
+    /// The cost, in millionths of the currency in which prices are given.
+    pub cost_micros: Option<u64>,
+}
+
+/// What is known of a session of our own agent besides its state.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SessionFacts {
+    /// Its model, without the provider; empty if unknown.
+    pub model: String,
+    /// Tokens in the model's context.
+    pub context: Option<u64>,
+}
+
 /// One agent, or one plan without a session.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     /// A unique key of the row.
     pub key: String,
@@ -84,6 +107,8 @@ pub struct Row {
     pub agent: String,
     /// The sub-agent, if the row shows one.
     pub sub_agent: Option<String>,
+    /// The directory of the project in which the agent works; empty if unknown.
+    pub project: String,
     /// The name of the place where the agent works.
     pub place: String,
     /// The agent's model, or the title of a plan.
@@ -99,11 +124,27 @@ pub struct Row {
     pub at: i64,
     /// When the agent began.
     pub began: i64,
+    /// The end of the agent's last text.
+    pub said: String,
+    /// The agent's context and cost.
+    pub spent: Spent,
+    /// The oldest open question of the agent that can be answered in the store.
+    pub question: Option<QuestionId>,
+    /// How many turns the agent has begun; 0 if they are not counted.
+    pub turns: u32,
 }
 
 impl Row {
     /// The value of `agent` for a plan that no session works on.
     pub const PLAN: &'static str = "plan";
+
+    /// Whether nothing goes on, so that the row can be put away.
+    pub fn is_over(&self) -> bool {
+        match self.state {
+            State::Idle | State::Failed(_) | State::Died => true,
+            State::Asks(_) | State::Working | State::Waits(_) | State::Silent => false,
+        }
+    }
 
     /// Whether the row shows a plan that no session works on.
     pub fn is_plan(&self) -> bool {

@@ -21,7 +21,7 @@ use crate::actor::Process;
 use crate::id::{Attempt, MessageId, Number, PlanId, QuestionId, RunId};
 use crate::store::{Applied, Change, Error, kept};
 
-pub use message::{BadMessage, Message, MessageOutcome, NewMessage, Take};
+pub use message::{BadMessage, Message, MessageOutcome, NewMessage};
 pub use question::{
     Answer, AnswerOutcome, Answered, Asked, Offer, Permit, Printed, Question, QuestionFilter,
     Reach, Standing,
@@ -317,8 +317,12 @@ pub trait CallStore: Send + Sync {
     /// does not pass [`Message::check`] or the queue is full.
     fn queue(&self, message: NewMessage) -> BoxFuture<'_, Result<(), Error>>;
 
-    /// The waiting messages of a conversation, in the order of the queue.
+    /// The waiting messages of a conversation, in the order of the queue. A message leaves the queue with
+    /// the record of the turn that contains it ([`crate::store::turns::TurnRecord::taken`]).
     fn messages(&self, conversation: String) -> BoxFuture<'_, Result<Vec<Message>, Error>>;
+
+    /// One message, even if it was taken; `None` if there is none, or if it was removed.
+    fn message(&self, message: MessageId) -> BoxFuture<'_, Result<Option<Message>, Error>>;
 
     /// Replaces the text of a waiting message, which must pass [`Message::check`]. The message
     /// keeps its place.
@@ -345,14 +349,6 @@ pub trait CallStore: Send + Sync {
         message: MessageId,
         steer: bool,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
-
-    /// Takes the next message out of the queue, to work on it. No message is taken twice.
-    fn take_message(
-        &self,
-        conversation: String,
-        take: Take,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<Message>, Error>>;
 
     /// Wakes up when something may have changed, in this process or another: at least once after
     /// every change of a plan, call, question or message that is acknowledged after this future

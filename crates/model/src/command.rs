@@ -47,6 +47,14 @@ pub enum Op {
     },
     /// In progress → pending; the claim ends.
     Release(ItemRef),
+    /// Renews the leases of the worker in [`Ctx`]. Refused unless the worker still holds the item, so a change
+    /// that begins with it is made only while the claim lasts.
+    Renew {
+        /// Which item.
+        item: ItemRef,
+        /// The attempt under which the worker holds it, if the worker knows it.
+        attempt: Option<Attempt>,
+    },
     /// Completed or cancelled → pending, or in progress for the worker.
     Reopen {
         /// Which item.

@@ -103,6 +103,11 @@ uuid_id! {
     MessageId
 }
 
+uuid_id! {
+    /// The id of a token, code or browser session. It is no secret.
+    GrantId
+}
+
 macro_rules! count {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {
         $(#[$doc])*

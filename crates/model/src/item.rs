@@ -96,8 +96,13 @@ impl Item {
     pub const APPROVAL: &str = "a person's approval";
 
     /// The metadata key of an item whose run was killed while it executed. Nobody knows how far it
-    /// came. The key stays until the item runs again, is completed or is cancelled.
+    /// came. The key stays until the item runs again, is completed or is cancelled. Its value is how often
+    /// this happened in a row, or [`Self::ASKED`].
     pub const INTERRUPTED: &str = "interrupted";
+
+    /// The value of [`Self::INTERRUPTED`] once the item waits for a person. When the person ends the wait, the
+    /// item may run again.
+    pub const ASKED: &str = "asked";
 
     /// The metadata key of an item on a worker's own list, under the item that the worker does. The
     /// value is the worker's name.
@@ -147,6 +152,25 @@ impl Item {
     /// Whether the item's run was killed, and the item has not been run again or closed since.
     pub fn is_interrupted(&self) -> bool {
         self.metadata.as_ref().is_some_and(|it| it.contains_key(Self::INTERRUPTED))
+    }
+
+    /// How often in a row the item was interrupted; 0 if it is not interrupted.
+    pub fn interruptions(&self) -> u32 {
+        let value = self.metadata.as_ref().and_then(|it| it.get(Self::INTERRUPTED));
+        let count = |it: &serde_json::Value| it.as_u64().and_then(|it| u32::try_from(it).ok());
+        value.map_or(0, |it| count(it).unwrap_or(1))
+    }
+
+    /// Counts an interruption.
+    pub(crate) fn interrupt(&mut self) {
+        let times = self.interruptions().saturating_add(1);
+        let metadata = self.metadata.get_or_insert_default();
+        metadata.insert(Self::INTERRUPTED.to_owned(), times.into());
+    }
+
+    /// Whether doing the item a second time may do harm: it has a command, or an agent does it.
+    pub fn can_harm(&self) -> bool {
+        self.run.is_some() || self.agent_type.is_some()
     }
 
     /// Whether the item is on a worker's own list and not part of the plan itself.

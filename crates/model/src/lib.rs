@@ -42,8 +42,8 @@ pub use decide::{Decision, decide};
 pub use event::{Delta, Event, Field, What};
 pub use goal::{Budget, Goal};
 pub use id::{
-    Attempt, ConversationId, IdSource, ItemId, MessageId, Number, PlanId, Position, QuestionId,
-    Revision, RunId, WriteId,
+    Attempt, ConversationId, GrantId, IdSource, ItemId, MessageId, Number, PlanId, Position,
+    QuestionId, Revision, RunId, WriteId,
 };
 pub use item::{Check, Claim, Evidence, Item, Level, Mark, Origin, Run, Status, Verification};
 pub use limits::Limits;

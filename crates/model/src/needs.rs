@@ -107,6 +107,7 @@ impl Needs {
             Op::Reopen { item, start: false } => self.reach(item, &[Ancestors]),
             Op::Reopen { item, start: true } => self.reach(item, &[Dependencies, Ancestors]),
             Op::Release(item)
+            | Op::Renew { item, .. }
             | Op::Wait { item, .. }
             | Op::Resume(item)
             | Op::Supersede(item)
@@ -163,6 +164,7 @@ fn shifts(op: &Op) -> bool {
         | Op::Tick { .. }
         | Op::Cancel { .. }
         | Op::Release(_)
+        | Op::Renew { .. }
         | Op::Reopen { .. }
         | Op::Wait { .. }
         | Op::Resume(_)

@@ -61,6 +61,9 @@ pub struct Rules {
     /// Archived: overviews leave the plan out. It has no other effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
+    /// Shared: workers (`punchlist work`) take its items.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shared: bool,
 }
 
 /// The state of a plan as a whole.

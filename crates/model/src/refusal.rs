@@ -364,6 +364,9 @@ impl fmt::Display for Broken {
             Self::HeldByOther { holder, until } => {
                 write!(f, "is held by {} until {until:.0}", brief(holder))
             }
+            Self::StaleAttempt { yours, current } if yours == current => {
+                write!(f, "is no longer held under attempt {yours}: its lease ran out")
+            }
             Self::StaleAttempt { yours, current } => write!(
                 f,
                 "has been claimed again: this is attempt {yours}, it is at attempt {current}"

@@ -17,8 +17,11 @@ use crate::call::CallStore;
 use crate::guard::{Gate, Turn};
 use crate::id::{Number, PlanId, Revision};
 use crate::remind::Watch;
+use crate::store::access::AccessStore;
 use crate::store::maintenance::MaintenanceStore;
+use crate::store::notices::NoticeStore;
 use crate::store::turns::TurnStore;
+use crate::store::work::WorkStore;
 use crate::store::{Applied, AttachmentKey, Change, Error, PlanStore, kept};
 
 /// A session's key: the agent's name, and the id that the agent gave the session.
@@ -275,10 +278,30 @@ pub trait SessionStore: Send + Sync {
     ) -> BoxFuture<'_, Result<(Applied, Kept), Error>>;
 }
 
-/// Plans, sessions, calls and conversations in one place.
-pub trait Store: PlanStore + SessionStore + CallStore + MaintenanceStore + TurnStore {}
+/// Plans, sessions, calls, conversations, notices and grants in one place.
+pub trait Store:
+    PlanStore
+    + SessionStore
+    + CallStore
+    + MaintenanceStore
+    + TurnStore
+    + NoticeStore
+    + AccessStore
+    + WorkStore
+{
+}
 
-impl<T: PlanStore + SessionStore + CallStore + MaintenanceStore + TurnStore> Store for T {}
+impl<T> Store for T where
+    T: PlanStore
+        + SessionStore
+        + CallStore
+        + MaintenanceStore
+        + TurnStore
+        + NoticeStore
+        + AccessStore
+        + WorkStore
+{
+}
 
 #[cfg(test)]
 mod tests {

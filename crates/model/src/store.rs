@@ -4,9 +4,13 @@
 //! transaction; it contains no rule. The conformance suite in the crate `store` tests this
 //! contract. Callers may rely only on what the suite tests.
 
+pub mod access;
 pub mod maintenance;
 pub mod memory;
+pub mod notices;
+mod plan_list;
 pub mod turns;
+pub mod work;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,13 +25,15 @@ use crate::call::{BadMessage, CallState};
 use crate::command::{Ctx, ItemRef, Op};
 use crate::decide::Decision;
 use crate::event::{Event, What};
-use crate::id::{ConversationId, Number, PlanId, QuestionId, Revision, RunId, WriteId};
-use crate::item::Item;
+use crate::id::{ConversationId, MessageId, Number, PlanId, QuestionId, Revision, RunId, WriteId};
+use crate::item::{Item, Status};
 use crate::needs::Needs;
 use crate::plan::{End, MadeFor, Plan, Progress, Rules};
 use crate::refusal::{Refusal, Warning};
 use crate::slice::Slice;
 use crate::undo::Conflict;
+
+pub use plan_list::{Filter, ProjectSums};
 
 /// The store of plans, their journals, and attachments.
 ///
@@ -78,6 +84,14 @@ pub trait PlanStore: Send + Sync {
     /// The plans that match, most recently changed first.
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>>;
 
+    /// The projects that have plans, by name, with what their plans add up to. With `project`, only
+    /// that one.
+    fn projects(&self, project: Option<String>) -> BoxFuture<'_, Result<Vec<ProjectSums>, Error>>;
+
+    /// The items, also superseded ones, of which a text contains the text, whatever its case; those of plans
+    /// that changed last come first.
+    fn search(&self, search: ItemSearch) -> BoxFuture<'_, Result<Vec<FoundItem>, Error>>;
+
     /// The plan that was made for `what`, if there is one.
     fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>>;
 
@@ -114,6 +128,12 @@ pub trait PlanStore: Send + Sync {
         after: Revision,
         most: u32,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Error>>;
+
+    /// The journal entries of all plans after a cursor that exist now, at most `most`, each with the cursor
+    /// after it, in an order that [`Self::follow`] could have; and the cursor after all of them. A reader
+    /// that continues from that cursor misses nothing, and may get entries again. With [`Cursor::Now`]
+    /// there are no entries, and the cursor is that of now. The text of a cursor is ASCII without spaces.
+    fn journal_since(&self, after: Cursor, most: u32) -> BoxFuture<'_, Result<Since, Error>>;
 
     /// The journal entries after a cursor, then new ones as they are written.
     ///
@@ -201,14 +221,19 @@ pub struct Change {
     /// The conversation that makes the change. If it was shown the previous revision (`ctx.base`),
     /// the change also advances its shown revision.
     pub seen_by: Option<AttachmentKey>,
+    /// Fails with [`Error::Busy`] instead of waiting while another process changes the plan. A store that
+    /// cannot tell waits.
+    pub skip_locked: bool,
 }
 
 impl Change {
-    /// A change without an expected revision. Its kind is that of the first operation.
+    /// A change without an expected revision. Its kind is that of the first operation that does more than
+    /// renew a lease.
     pub fn new(ops: impl Into<Arc<[Op]>>, ctx: Ctx) -> Self {
         let ops = ops.into();
-        let kind = ops.first().map_or(Kind::Edit, Kind::of);
-        Self { ops, ctx, expect: None, kind, write: None, seen_by: None }
+        let is_more = |op: &&Op| !matches!(op, Op::Renew { .. });
+        let kind = ops.iter().find(is_more).or(ops.first()).map_or(Kind::Edit, Kind::of);
+        Self { ops, ctx, expect: None, kind, write: None, seen_by: None, skip_locked: false }
     }
 
     /// The conversation whose shown revision this change advances to `revision`, if any.
@@ -268,7 +293,7 @@ impl Kind {
     pub fn of(op: &Op) -> Self {
         match op {
             Op::Add(_) => Self::Add,
-            Op::Start(_) => Self::Start,
+            Op::Start(_) | Op::Renew { .. } => Self::Start,
             Op::Next => Self::Next,
             Op::Complete { .. } | Op::Tick { .. } => Self::Done,
             Op::Cancel { .. } => Self::Skip,
@@ -385,15 +410,52 @@ impl Applied {
     }
 }
 
-/// Which plans to return.
+/// Which items to find.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Filter {
-    /// Only plans of this project.
+pub struct ItemSearch {
+    /// The text, in the title, the context, the criteria or the outcome.
+    pub text: String,
+    /// Only items of this project.
     pub project: Option<String>,
-    /// Only plans with this name.
-    pub name: Option<String>,
-    /// Only plans whose id begins or ends with this, in lower case.
-    pub id: Option<String>,
+    /// Only items after this one, which was found before.
+    pub after: Option<FoundAt>,
+    /// At most so many.
+    pub most: u32,
+}
+
+/// The place of an item among all that were found: the plan that changed last comes first, and the items
+/// of a plan come by their numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FoundAt {
+    /// When its plan last changed.
+    pub updated_at: Timestamp,
+    /// Its plan.
+    pub plan: PlanId,
+    /// Its number.
+    pub number: Number,
+}
+
+impl ItemSearch {
+    /// Whether an item at this place comes after the one that was found before.
+    pub fn begins_before(&self, at: FoundAt) -> bool {
+        let order = |it: FoundAt| (std::cmp::Reverse(it.updated_at), it.plan, it.number);
+        self.after.is_none_or(|after| order(at) > order(after))
+    }
+}
+
+/// An item that was found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FoundItem {
+    /// Its place among all that were found, with its plan and its number.
+    pub at: FoundAt,
+    /// The plan's project.
+    pub project: String,
+    /// The plan's title.
+    pub plan_title: String,
+    /// Its title.
+    pub title: String,
+    /// Its status.
+    pub status: Status,
 }
 
 /// The header of a plan, for overviews.
@@ -448,6 +510,15 @@ pub struct Attachment {
 /// Journal entries, each with the cursor after it. The stream does not borrow the store, so a
 /// server can move it to another task.
 pub type Following = BoxStream<'static, Result<(Cursor, Entry), Error>>;
+
+/// What [`PlanStore::journal_since`] returns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Since {
+    /// The entries, each with the cursor after it.
+    pub entries: Vec<(Cursor, Entry)>,
+    /// The cursor after all of them.
+    pub end: Cursor,
+}
 
 /// How far a follower has read. Opaque: only the store that made it understands it. Everything
 /// before the cursor was delivered; some entries after it may have been delivered too.
@@ -550,6 +621,9 @@ pub enum Error {
     /// A message cannot be queued.
     #[error(transparent)]
     Message(#[from] BadMessage),
+    /// A message was taken, edited or removed since it was read.
+    #[error("the message was taken, edited or removed meanwhile")]
+    MessageChanged(MessageId),
     /// A newer version wrote the store.
     #[error("the store has schema {found}, this version knows up to {known}")]
     NewerSchema {
@@ -564,8 +638,25 @@ pub enum Error {
     /// Another program kept the store locked until the timeout; nothing was changed.
     #[error("{0}")]
     Busy(String),
-    /// The store itself failed. If the store is a server, a change may have happened nevertheless;
-    /// the plan's revision tells.
+    /// The role that this program uses on a server lacks a right. Nothing was changed.
+    #[error("{} may not {what}", role_words(.role))]
+    Denied {
+        /// The role; empty if its name is not known.
+        role: String,
+        /// What it may not do, as in "the role may not …".
+        what: String,
+    },
+    /// A server cannot be reached or used. A change may have happened nevertheless; the plan's
+    /// revision tells.
+    #[error("{what}")]
+    Server {
+        /// What failed, where and why.
+        what: String,
+        /// The cause.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// The store itself failed.
     #[error("{what}")]
     Unusable {
         /// What failed, and where.
@@ -584,6 +675,13 @@ pub enum Error {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+}
+
+fn role_words(role: &str) -> String {
+    match role {
+        "" => "this role".to_owned(),
+        role => format!("the role {role}"),
+    }
 }
 
 fn held_words(runner: &str) -> String {

@@ -12,11 +12,9 @@ use punchlist_bridge::install::{Options, Scope};
 use punchlist_bridge::{doctor, program as programs};
 use punchlist_formats::hook::{Agent, Version};
 
-pub(crate) use punchlist_bridge::program::is_program;
-
 use crate::app::App;
 use crate::fail::{Code, Fail};
-use crate::places;
+use crate::{database, places};
 
 /// Where entries are installed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -127,9 +125,12 @@ fn database(app: &App, goal: Goal) -> Result<PathBuf, Fail> {
     let is_named = app.globals.db.is_some() || set("PUNCHLIST_DB").is_some();
     let path = match goal {
         // Entries for every project must not name the database of one project.
-        Goal::User if !is_named => places::database()?,
-        Goal::User | Goal::Project => app.database()?.clone(),
+        Goal::User if !is_named && !app.is_on_server()? => places::database()?,
+        Goal::User | Goal::Project => app.database_options()?.named(),
     };
+    if database::is_address(&path) {
+        return Ok(path);
+    }
     let path = absolute(path)?;
     let real = |path: &Path| fs::canonicalize(path).ok();
     let beside = || Some(real(path.parent()?)?.join(path.file_name()?));

@@ -14,16 +14,16 @@ use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use punchlist_engine::policy::trusted_files::FoundDatabase;
 use punchlist_engine::session;
-use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
 use punchlist_model::session::{SessionStore, Store};
 use punchlist_model::{Actor, Ctx, Holder, Mode, Session, Timestamp};
 use punchlist_sched::policy::Policy;
-use punchlist_store::Options;
+use punchlist_tui::terminal::kind;
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
 use crate::current_session::CurrentSession;
+use crate::database::{Options, ServerOptions, StoreOptions};
 use crate::fail::Fail;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
@@ -51,7 +51,10 @@ pub(crate) struct App {
 
 /// The chosen database.
 struct Database {
+    /// The file; on a server, where this machine keeps its files about the database.
     path: PathBuf,
+    /// The server, if it is on one.
+    server: Option<ServerOptions>,
     /// A note about the project's own database, if it was ignored.
     ignored: Option<String>,
 }
@@ -66,7 +69,9 @@ pub(crate) fn main() -> ExitCode {
             // Agents interpret some exit codes of their hooks.
             if row.name == "hook" { 0 } else { code }
         }
-        Called::Bare(globals) => run("", globals, verb::bare::run, json),
+        Called::Bare(globals, bare) => {
+            run("", globals, |app| verb::bare::run(app, bare.model.as_deref()), json)
+        }
         Called::Overview => print::reply(&Reply::text(args::overview()), json),
         Called::Help(row) => print::reply(&Reply::text(args::help(args::alone(row))), json),
         Called::Version => {
@@ -101,8 +106,10 @@ fn call(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
 
 /// Verbs that do not offer to move the plans of a moved project: programs call them, or they are
 /// about moved projects themselves.
-const WITHOUT_OFFER: [&str; 9] = [
+const WITHOUT_OFFER: [&str; 11] = [
     "hook",
+    "serve",
+    "token",
     "mcp",
     "acp",
     "tool",
@@ -185,9 +192,9 @@ impl App {
 
     /// Applies spooled hook events before anything is read or written. Events that cannot be
     /// applied now stay in the spool, and `doctor` shows them.
-    fn catch_up(&self, database: &Path) {
+    fn catch_up(&self, options: &StoreOptions) {
         if !self.caught_up.replace(true) {
-            hook_event::catch_up(database, &hook_event::spool(database), None);
+            hook_event::catch_up(options, &hook_event::spool(options.path()), None);
         }
     }
 
@@ -228,15 +235,28 @@ impl App {
         }
         let named = || env::var_os("PUNCHLIST_DB").filter(|it| !it.is_empty()).map(PathBuf::from);
         let database = match self.globals.db.clone().or_else(named) {
+            Some(path) if database::is_address(&path) => {
+                self.on_server(path.to_string_lossy().into_owned())?
+            }
             Some(path) => {
                 let path = self.named(path)?;
                 let whole = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
                 places::trusted_files().check_named(&whole)?;
-                Database { path, ignored: None }
+                Database { path, server: None, ignored: None }
             }
             None => self.found()?,
         };
         Ok(&self.database.get_or_init(|| database).path)
+    }
+
+    /// The database at the address of a server.
+    fn on_server(&self, address: String) -> Result<Database, Fail> {
+        // A bad address is an error before anything is done.
+        let parsed = address.parse::<punchlist_store::postgres::Address>();
+        parsed.map_err(|error| Fail::usage(error.to_string()))?;
+        let server = ServerOptions::new(address, self.project()?.clone())?;
+        let path = StoreOptions::Server(Box::new(server.clone())).path().to_owned();
+        Ok(Database { path, server: Some(server), ignored: None })
     }
 
     pub(crate) fn named(&self, path: PathBuf) -> Result<PathBuf, Fail> {
@@ -245,7 +265,7 @@ impl App {
         }
         if path.to_str().is_some_and(|text| text.contains("://")) {
             return Err(Fail::usage(format!("{} is not a file", path.display()))
-                .hint("this version keeps plans in SQLite files: give a path."));
+                .hint("give a path, or the address of a server: postgres://USER@HOST/DATABASE."));
         }
         // A relative path is relative to the current directory or the one of `-C`.
         Ok(match &self.globals.directory {
@@ -256,11 +276,19 @@ impl App {
 
     fn found(&self) -> Result<Database, Fail> {
         let own = config::own_database(self.project()?);
-        let users = || places::database();
+        // A configuration that cannot be read is reported by whoever needs its other settings.
+        let url = self.settings().ok().and_then(|it| it.store.url.clone());
+        let users = |ignored: Option<String>| {
+            let found = match url {
+                Some(url) => self.on_server(url)?,
+                None => Database { path: places::database()?, server: None, ignored: None },
+            };
+            Ok::<_, Fail>(Database { ignored, ..found })
+        };
         Ok(match places::trusted_files().look(&own)? {
-            FoundDatabase::Trusted => Database { path: own, ignored: None },
-            FoundDatabase::Absent => Database { path: users()?, ignored: None },
-            FoundDatabase::Ignored(why) => Database { path: users()?, ignored: Some(why) },
+            FoundDatabase::Trusted => Database { path: own, server: None, ignored: None },
+            FoundDatabase::Absent => users(None)?,
+            FoundDatabase::Ignored(why) => users(Some(why))?,
         })
     }
 
@@ -271,15 +299,27 @@ impl App {
         database.into_iter().chain(settings).collect()
     }
 
-    /// Whether the database exists. Does not create it.
+    /// Whether the database exists. Does not create it. A server is taken to have one.
     pub(crate) fn has_store(&self) -> Result<bool, Fail> {
-        Ok(self.database()?.exists())
+        Ok(!self.database_options()?.is_absent())
+    }
+
+    /// Whether the database is on a server.
+    pub(crate) fn is_on_server(&self) -> Result<bool, Fail> {
+        self.database()?;
+        Ok(self.database.get().is_some_and(|it| it.server.is_some()))
+    }
+
+    /// The file of the database, if it has one.
+    pub(crate) fn database_file(&self) -> Option<PathBuf> {
+        let path = self.database().ok()?.clone();
+        (!self.is_on_server().ok()?).then_some(path)
     }
 
     /// The store, created if it does not exist.
     pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Fail> {
         let options = self.database_options()?;
-        self.catch_up(&options.path);
+        self.catch_up(&options);
         self.wrote.set(true);
         Ok(database::open(&options)?)
     }
@@ -287,7 +327,7 @@ impl App {
     /// The store for reading. Creates and writes nothing.
     pub(crate) fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, Fail> {
         let options = self.database_options()?;
-        self.catch_up(&options.path);
+        self.catch_up(&options);
         Ok(database::open_to_read(&options)?)
     }
 
@@ -303,14 +343,18 @@ impl App {
     }
 
     /// The options for opening the database.
-    pub(crate) fn database_options(&self) -> Result<Options, Fail> {
+    pub(crate) fn database_options(&self) -> Result<StoreOptions, Fail> {
         // Only for our own data directory: other directories keep their permissions.
         if let Ok(data) = places::data()
             && self.database()?.starts_with(&data)
         {
             private::close(&data);
         }
-        Ok(Options { path: self.database()?.clone(), durability: self.settings()?.durability })
+        let (path, settings) = (self.database()?.clone(), self.settings()?);
+        Ok(match self.database.get().and_then(|it| it.server.clone()) {
+            Some(server) => StoreOptions::Server(Box::new(server.with_settings(settings))),
+            None => StoreOptions::File(Options { path, durability: settings.durability }),
+        })
     }
 
     /// The agent session that the call is made in, if any.
@@ -382,18 +426,9 @@ impl App {
     pub(crate) fn view(&self, screen: Screen) -> view::Options {
         view::Options {
             width: screen.width,
-            glyphs: glyphs(),
+            glyphs: kind::glyphs(&print::variable),
             reader: person::reader(),
             ..view::Options::plain(self.now)
         }
-    }
-}
-
-/// The characters to draw with: ASCII if the locale explicitly names an ASCII character set.
-fn glyphs() -> Glyphs {
-    let set = ["LC_ALL", "LC_CTYPE", "LANG"].map(env::var_os).into_iter().flatten();
-    match set.into_iter().find(|value| !value.is_empty()) {
-        Some(locale) if locale == "C" || locale == "POSIX" => Glyphs::Ascii,
-        Some(_) | None => Glyphs::Unicode,
     }
 }

@@ -22,8 +22,8 @@ pub(crate) struct Globals {
     /// Act under this name instead of the agent's session or user@host
     #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Options of every verb")]
     pub(crate) name: Option<String>,
-    /// The database file [default: PUNCHLIST_DB, else the one in the data directory]
-    #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every verb")]
+    /// The database: a file, or postgres://… [default: PUNCHLIST_DB, else the one in the data directory]
+    #[arg(long, global = true, value_name = "FILE|URL", help_heading = "Options of every verb")]
     pub(crate) db: Option<PathBuf>,
     /// Set a configuration key for this call; may be repeated
     #[arg(
@@ -50,15 +50,23 @@ pub(crate) struct Globals {
     pub(crate) color: Colour,
 }
 
-/// Global options with a value.
-const WITH_VALUE: [&str; 6] = ["--plan", "--as", "--db", "-c", "-C", "--color"];
+// The options of a call without a verb. No doc comment, as above.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Bare {
+    /// The model to talk with, as provider/name
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+}
+
+/// Options with a value that may stand before the verb.
+const WITH_VALUE: [&str; 7] = ["--plan", "--as", "--db", "-c", "-C", "--color", "--model"];
 
 /// What the command line asks for.
 pub(crate) enum Called {
     /// A verb, with the remaining arguments.
     Verb(&'static Row, Vec<OsString>),
-    /// No verb: show the plan.
-    Bare(Globals),
+    /// No verb: open the terminal UI, or show the plan.
+    Bare(Globals, Bare),
     /// The overview.
     Overview,
     /// The help of one verb.
@@ -106,16 +114,19 @@ fn without_verb(arguments: &[OsString]) -> Called {
         return Called::Overview;
     }
     if arguments.is_empty() {
-        return Called::Bare(Globals::default());
+        return Called::Bare(Globals::default(), Bare::default());
     }
     let options = Command::new("punchlist")
         .no_binary_name(true)
         .disable_help_flag(true)
         .override_usage("punchlist VERB [ARGUMENTS] [OPTIONS]");
-    let options = Globals::augment_args(options);
-    let globals = options.try_get_matches_from(arguments);
-    match globals.and_then(|mut found| Globals::from_arg_matches_mut(&mut found)) {
-        Ok(globals) => Called::Bare(globals),
+    let options = Bare::augment_args(Globals::augment_args(options));
+    let parsed = options.try_get_matches_from(arguments).and_then(|mut found| {
+        let bare = Bare::from_arg_matches_mut(&mut found)?;
+        Ok((Globals::from_arg_matches_mut(&mut found)?, bare))
+    });
+    match parsed {
+        Ok((globals, bare)) => Called::Bare(globals, bare),
         Err(error) => Called::Bad(error),
     }
 }
@@ -169,7 +180,16 @@ pub(crate) fn described(row: &Row) -> Command {
 
 /// The help of one verb.
 pub(crate) fn help(command: Command) -> String {
-    match command.try_get_matches_from(["--help"]) {
+    asked_for_help(command, &["--help"])
+}
+
+/// The help of a sub-command of a verb.
+pub(crate) fn sub_help(command: Command, sub: &str) -> String {
+    asked_for_help(command, &[sub, "--help"])
+}
+
+fn asked_for_help(command: Command, words: &[&str]) -> String {
+    match command.try_get_matches_from(words) {
         Ok(_) => String::new(),
         Err(help) => help.render().to_string(),
     }

@@ -9,8 +9,8 @@ use crate::fail::Fail;
 use crate::project::Project;
 use crate::{places, project};
 
-/// Reads all layers: the user's file, the project's file and the command line.
-pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail> {
+/// Reads the user's file alone.
+pub(crate) fn users() -> Result<Settings, Fail> {
     let mut settings = Settings::default();
     // Without a home directory there is no user's file; `--db` still works.
     if let Ok(path) = places::config()
@@ -18,6 +18,12 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
     {
         settings.add_file(&path, &trusted_files::text(&path)?, Whose::User)?;
     }
+    Ok(settings)
+}
+
+/// Reads all layers: the user's file, the project's file and the command line.
+pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail> {
+    let mut settings = users()?;
     let path = project.root.join(project::CONFIG);
     match places::trusted_files().read(&path) {
         Ok(FoundFile::Absent) => {}

@@ -13,7 +13,7 @@ pub(crate) fn is_possible() -> bool {
 }
 
 /// The editor that the user has set.
-fn chosen() -> Option<String> {
+pub(crate) fn chosen() -> Option<String> {
     let set = |name: &str| env::var(name).ok().filter(|it| !it.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR"))
 }

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::args::Globals;
 use crate::block_on;
 use crate::clock::{self, Clock};
+use crate::database::{self, StoreOptions};
 use crate::{called, identity, places, plan_choice, repository};
 
 /// The facts about this process that a hook needs.
@@ -66,7 +67,7 @@ pub(crate) fn decide(
 /// The context for the directory that the event names.
 pub(crate) fn at(app: &App, event: &Event) -> Result<App, String> {
     let mut globals = app.globals.clone();
-    if let Some(db) = globals.db.take() {
+    if let Some(db) = globals.db.take_if(|it| !database::is_address(it)) {
         globals.db = Some(std::path::absolute(db).map_err(|why| format!("--db: {why}"))?);
     }
     Ok(within(globals, event))
@@ -88,10 +89,10 @@ pub(crate) fn spool(database: &Path) -> Spool {
 }
 
 /// Applies the spooled events of a database, until a deadline. `spool` is the database's spool.
-pub(crate) fn catch_up(database: &Path, spool: &Spool, until: Option<Instant>) -> CaughtUp {
+pub(crate) fn catch_up(options: &StoreOptions, spool: &Spool, until: Option<Instant>) -> CaughtUp {
     // The answers come too late for the agent, so they are dropped.
     let apply = |agent: Agent, event: &Event, facts: &HookFacts| {
-        let globals = Globals { db: Some(database.to_owned()), ..Globals::default() };
+        let globals = Globals { db: Some(options.named()), ..Globals::default() };
         decide(&within(globals, event), agent, event, facts).map(drop)
     };
     event::catch_up(spool, until, apply, note)

@@ -48,6 +48,11 @@ pub(crate) fn config() -> Result<PathBuf, Fail> {
     Ok(find()?.config_file())
 }
 
+/// The directory with the user's own slash commands, which need not exist.
+pub(crate) fn commands() -> Result<PathBuf, Fail> {
+    Ok(find()?.commands())
+}
+
 /// The user's home directory, if there is one.
 pub(crate) fn home() -> Option<PathBuf> {
     etcetera::home_dir().ok()

@@ -57,7 +57,7 @@ pub(crate) fn with<T>(
     };
     act(id).map_err(|error| {
         let reader = app.actor(store).ok();
-        let screen = Screen { is_terminal: false, width: 80, colour: false };
+        let screen = Screen { is_terminal: false, width: 80, colour: false, cuts_lines: false };
         block_on(change::explain(store, error, reader.as_ref(), &app.view(screen)))
     })
 }

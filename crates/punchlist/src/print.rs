@@ -5,11 +5,10 @@
 
 use std::borrow::Cow;
 use std::env;
-use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use punchlist_formats::view::json;
-use punchlist_tui::terminal::output;
+use punchlist_tui::terminal::{kind, output};
 
 use crate::fail::Fail;
 use crate::person;
@@ -64,29 +63,35 @@ pub(crate) enum Colour {
 
 impl Colour {
     /// Whether to use colour, by stdout and the environment.
-    fn is_on(self, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    fn is_on(self, is_terminal: bool) -> bool {
         match self {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => {
-                is_terminal
-                    && variable("NO_COLOR").is_none_or(|value| value.is_empty())
-                    && variable("TERM").is_none_or(|term| term != "dumb")
-            }
+            Self::Auto => is_terminal && kind::has_colour(&variable),
         }
     }
+}
+
+/// A variable of the environment, unless it is empty.
+pub(crate) fn variable(name: &str) -> Option<String> {
+    let value = env::var_os(name).filter(|it| !it.is_empty())?;
+    Some(value.to_string_lossy().into_owned())
 }
 
 /// The properties of stdout.
 pub(crate) fn screen(colour: Colour) -> Screen {
     let is_terminal = io::stdout().is_terminal();
-    let colour = colour.is_on(is_terminal, |name| env::var_os(name));
-    Screen { is_terminal, width: width(is_terminal), colour }
+    Screen {
+        is_terminal,
+        width: width(is_terminal),
+        colour: colour.is_on(is_terminal),
+        cuts_lines: kind::cuts_lines(&variable),
+    }
 }
 
 /// Whether stdout is a terminal that supports drawing in place.
 pub(crate) fn draws_in_place() -> bool {
-    io::stdout().is_terminal() && env::var_os("TERM").is_none_or(|it| it != "dumb")
+    io::stdout().is_terminal() && kind::draws_in_place(&variable)
 }
 
 fn width(is_terminal: bool) -> u16 {
@@ -128,29 +133,5 @@ fn out(bytes: &[u8]) -> io::Result<()> {
     match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
         Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_color_is_obeyed_unless_colour_is_asked_for() {
-        #[track_caller]
-        fn check(colour: Colour, is_terminal: bool, name: &str, value: &str, expected: bool) {
-            let variable = |asked: &str| (asked == name).then(|| OsString::from(value));
-            let about = format!("{colour:?} {is_terminal} {name}={value}");
-            assert_eq!(colour.is_on(is_terminal, variable), expected, "{about}");
-        }
-        check(Colour::Auto, true, "", "", true);
-        check(Colour::Auto, false, "", "", false);
-        check(Colour::Auto, true, "NO_COLOR", "1", false);
-        check(Colour::Auto, true, "NO_COLOR", "0", false);
-        check(Colour::Auto, true, "NO_COLOR", "", true);
-        check(Colour::Auto, true, "TERM", "dumb", false);
-        check(Colour::Auto, true, "TERM", "xterm", true);
-        check(Colour::Always, false, "NO_COLOR", "1", true);
-        check(Colour::Never, true, "", "", false);
     }
 }

@@ -4,17 +4,24 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use punchlist_agent::session::listing;
 use punchlist_bridge::install;
+use punchlist_engine::watch::archive::Archive;
 use punchlist_engine::watch::{Homes, Options, Recorder, StoreSource};
+use punchlist_model::Actor;
 use punchlist_streams::event::KindSet;
-use punchlist_tui::watch::{self, Watch};
+use punchlist_tui::app::AgentSource;
+use punchlist_tui::watch::{self, Answers, Pane, Watch};
 
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::clock::Clock;
 use crate::fail::{Code, Fail};
 use crate::print::Reply;
-use crate::{identity, person, places};
+use crate::{identity, notify, person, places, session};
+
+/// How old the last event of a session may be that the terminal UI shows, in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// The options of the verb.
 pub(crate) struct Ask {
@@ -23,6 +30,27 @@ pub(crate) struct Ask {
     pub(crate) record: bool,
     pub(crate) only: KindSet,
     pub(crate) once: bool,
+    /// Show only one agent: the session's id if one was given.
+    pub(crate) pane: Option<Option<String>>,
+}
+
+/// What the terminal UI needs to show all agents.
+pub(crate) fn source(app: &App) -> Result<AgentSource, Fail> {
+    let globals = app.globals.clone();
+    Ok(AgentSource {
+        options: Options {
+            homes: homes(),
+            files: Vec::new(),
+            is_piped: false,
+            since_ms: DAY_MS,
+            json: KindSet::NONE,
+            host: identity::host(),
+        },
+        file: app.database().ok().cloned(),
+        open: Box::new(move || App::new(globals.clone()).store_to_read()),
+        offers: offers(app),
+        archive: places::data().ok().map(|it| Archive::open(&it)),
+    })
 }
 
 /// Watches until it is interrupted.
@@ -34,16 +62,13 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
     for file in &files {
         check(file)?;
     }
-    let options = Options {
-        homes: homes(),
-        files,
-        is_piped,
-        since_ms: ask.since_ms,
-        json: if app.globals.json { ask.only } else { KindSet::NONE },
-        host: identity::host(),
+    let json = if app.globals.json { ask.only } else { KindSet::NONE };
+    let options = Options { files, is_piped, ..options(ask.since_ms, json) };
+    let source = StoreSource {
+        file: app.database_file(),
+        open: Box::new(|| app.store_to_read()),
+        facts: listing::facts,
     };
-    let source =
-        StoreSource { file: app.database().ok().cloned(), open: Box::new(|| app.store_to_read()) };
     let watch = Watch {
         options,
         source: (finds_sessions || ask.record).then_some(source),
@@ -51,9 +76,35 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
         around: Arc::new(Clock),
         once: ask.once,
         offers: offers(app),
+        archive: places::data().ok().map(|it| Archive::open(&it)),
+        answers: answers(app)?,
+        notify: if ask.once || ask.pane.is_some() { None } else { Some(notify::notify(app)?) },
+        pane: ask
+            .pane
+            .map(|session| Pane { session, project: app.project().ok().map(|it| it.name.clone()) }),
     };
     let exit = watch::run(watch, app.terminal())?;
     Ok(Reply { exit, ..Reply::default() })
+}
+
+/// The options for watching all sessions of this user.
+pub(crate) fn options(since_ms: i64, json: KindSet) -> Options {
+    let (homes, host) = (homes(), identity::host());
+    Options { homes, files: Vec::new(), is_piped: false, since_ms, json, host }
+}
+
+/// Who answers questions in place: a person at this terminal.
+fn answers(app: &App) -> Result<Option<Answers>, Fail> {
+    if app.globals.json || person::at_terminal("questions are answered", "watch").is_err() {
+        return Ok(None);
+    }
+    Ok(Some(Answers {
+        person: Actor::person(identity::name(app.globals.name.as_deref())?),
+        rules_file: places::config()?.display().to_string(),
+        host: identity::host(),
+        open: notify::open(app)?,
+        wake: session::waker(app),
+    }))
 }
 
 /// Records into the store, which is created if it does not exist.
@@ -65,7 +116,7 @@ fn recorder(app: &App) -> Result<Recorder<'_>, Fail> {
 }
 
 /// Suggestions for agents that are not set up: the agent, and the command to run. Only for people.
-fn offers(app: &App) -> Vec<(String, String)> {
+pub(crate) fn offers(app: &App) -> Vec<(String, String)> {
     if person::is_agent() {
         return Vec::new();
     }
@@ -98,17 +149,8 @@ fn check(file: &Path) -> Result<(), Fail> {
     Ok(())
 }
 
-/// The directories of the agents' sessions: from their environment variables, else in the user's
-/// home.
+/// The directories of the agents' sessions.
 fn homes() -> Homes {
     let set = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
-    let home = |name: &str| places::home().map(|it| it.join(name));
-    // Unlike the others, Gemini's variable names the parent of its directory.
-    let gemini = set("GEMINI_CLI_HOME").map(|it| it.join(".gemini"));
-    Homes {
-        claude: set("CLAUDE_CONFIG_DIR").or_else(|| home(".claude")),
-        codex: set("CODEX_HOME").or_else(|| home(".codex")),
-        gemini: gemini.or_else(|| home(".gemini")),
-        acp: places::acp_lists().ok(),
-    }
+    Homes::find(set, places::home().as_deref(), places::acp_lists().ok())
 }

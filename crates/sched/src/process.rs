@@ -16,15 +16,18 @@
 pub mod guardian;
 mod leash;
 mod link;
+mod outbox;
 mod running;
 pub mod sandbox;
 mod socket;
+mod terminal;
 mod wire;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -33,6 +36,7 @@ use link::Link;
 pub(crate) use running::Watched;
 pub use running::{Pipes, Running, Stopper};
 use sandbox::SandboxOptions;
+pub use terminal::{HeldTerminal, TerminalModes};
 
 /// The options for starting and ending processes.
 #[derive(Clone, Debug)]
@@ -240,13 +244,23 @@ impl Processes {
 
     /// The same without waiting for the guardian's report.
     pub(crate) fn begin(&self, command: Command) -> Result<Running, Error> {
+        self.with_link(|link| link.begin(command))?
+    }
+
+    /// Has the guardian restore a terminal if this program is killed; with `None`, no longer. Starts a
+    /// guardian, if there is none. Must be called within the tokio runtime of the processes.
+    pub fn hold_terminal(&self, held: Option<(HeldTerminal, OwnedFd)>) -> Result<(), Error> {
+        self.with_link(|link| link.hold_terminal(held))
+    }
+
+    fn with_link<T>(&self, then: impl FnOnce(&mut Link) -> T) -> Result<T, Error> {
         let options = self.0.options.as_ref().ok_or(Error::NotHere)?;
         let mut link = self.link();
         let link = match &mut *link {
             Some(link) if link.is_alive() => link,
             other => other.insert(Link::start(options)?),
         };
-        link.begin(command)
+        Ok(then(link))
     }
 
     /// Ends all processes and the guardian, and waits for that.

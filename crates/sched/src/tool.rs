@@ -9,6 +9,8 @@ mod registry;
 mod tests;
 mod work;
 
+use std::time::Duration;
+
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,6 +49,11 @@ pub trait Tool: Send + Sync {
     /// the question is asked again. `None` if it cannot change meanwhile. May read files, changes
     /// nothing.
     fn stamp(&self, _arguments: &Value) -> Option<String> {
+        None
+    }
+
+    /// How long the call may take; `None` if the tool sets no limit. Whoever schedules the call decides.
+    fn timeout(&self, _arguments: &Value) -> Option<Duration> {
         None
     }
 

@@ -52,7 +52,7 @@ pub(crate) fn header(
     key: &AttachmentKey,
 ) -> Result<Option<(PlanKey, Slice)>, Failure> {
     let mut select = conn.prepare_cached(of_attached!(plan_columns!("")))?;
-    Ok(select.query_row(columns(key), rows::plan).optional()?)
+    Ok(select.query_row(columns(key), |row| rows::plan(row)).optional()?)
 }
 
 /// A key as parameters of a statement.

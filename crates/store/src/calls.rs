@@ -10,10 +10,11 @@ use std::collections::{BTreeMap, HashMap};
 use punchlist_model::call::{Asked, CallRecord, CallState, RunFilter, RunRecord, Said};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::store::{Error, kept};
-use punchlist_model::{Attempt, Number, PlanId, Process, RunId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use punchlist_model::{Attempt, Number, PlanId, RunId, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
+use crate::columns::{Columns, number, optional_number, optional_parsed, string};
 use crate::load::Failure;
 use crate::questions;
 use crate::rows::{self, PlanKey, millis};
@@ -68,18 +69,18 @@ pub(crate) fn runs(conn: &Connection, filter: &RunFilter) -> Result<Vec<RunRecor
     )?;
     let plan = filter.plan.map(|plan| plan.to_string());
     let most = filter.most.map_or(-1, i64::from);
-    let found = select.query_map(params![filter.project, plan, filter.running, most], run)?;
+    let found =
+        select.query_map(params![filter.project, plan, filter.running, most], |row| run(row))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-fn run(row: &Row<'_>) -> rusqlite::Result<RunRecord> {
-    let has_plan = row.get_ref(2)?.as_str_or_null()?.is_some();
+pub(crate) fn run<R: Columns>(row: &R) -> Result<RunRecord, R::Error> {
     Ok(RunRecord {
         id: rows::parsed(row, 0, str::parse::<RunId>)?,
-        project: row.get(1)?,
-        plan: if has_plan { Some(rows::parsed(row, 2, str::parse::<PlanId>)?) } else { None },
-        what: row.get(3)?,
-        process: rows::from_json::<Process>(row, 4)?,
+        project: string(row, 1)?,
+        plan: optional_parsed(row, 2, str::parse::<PlanId>)?,
+        what: string(row, 3)?,
+        process: rows::from_json(row, 4)?,
         begun_at: rows::time(row, 5)?,
         ended_at: rows::optional_time(row, 6)?,
     })
@@ -183,21 +184,21 @@ fn tell(conn: &Connection, id: RunId, mut to: impl FnMut(CallRecord)) -> Result<
 }
 
 /// A call without its request.
-fn call(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
+pub(crate) fn call<R: Columns>(row: &R) -> Result<CallRecord, R::Error> {
     Ok(CallRecord {
-        number: row.get(0)?,
-        item: row.get::<_, Option<u32>>(1)?.map(Number),
-        tool: row.get(2)?,
+        number: number(row, 0)?,
+        item: optional_number(row, 1)?.map(Number),
+        tool: string(row, 2)?,
         request: Value::Null,
         state: state(row, 3)?,
-        attempt: Attempt(row.get(4)?),
+        attempt: Attempt(number(row, 4)?),
         detail: rows::from_json(row, 5)?,
         at: rows::time(row, 6)?,
     })
 }
 
 /// A column that holds a state.
-pub(crate) fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<CallState> {
+pub(crate) fn state<R: Columns>(row: &R, column: usize) -> Result<CallState, R::Error> {
     rows::parsed(row, column, |text| {
         CallState::parse(text).ok_or_else(|| format!("unknown state {text:?}"))
     })

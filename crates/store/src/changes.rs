@@ -146,12 +146,56 @@ pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Resul
 }
 
 /// The fields of a journal entry that depend on the kind of change.
-struct EntryKind {
-    kind: Kind,
+pub(crate) struct EntryKind {
+    pub(crate) kind: Kind,
     /// The revision that is undone.
-    undoes: Option<Revision>,
+    pub(crate) undoes: Option<Revision>,
     /// The id of the write, if the caller gave one.
-    write: Option<WriteId>,
+    pub(crate) write: Option<WriteId>,
+}
+
+/// A decision that has events, ready to be written.
+pub(crate) struct Prepared {
+    /// The plan after the change.
+    pub(crate) plan: Slice,
+    /// What happens to its rows.
+    pub(crate) changes: RowChanges,
+    /// The entry of the journal.
+    pub(crate) entry: Entry,
+    /// The id of the write.
+    pub(crate) write: WriteId,
+    decision: Decision,
+}
+
+impl Prepared {
+    /// What a decision writes.
+    pub(crate) fn of(
+        plan: &Slice,
+        mut decision: Decision,
+        entry_kind: &EntryKind,
+        ctx: &Ctx,
+    ) -> Self {
+        let (mut plan, changes) = RowChanges::of(plan, &decision.events);
+        plan.revision.0 += 1;
+        plan.updated_at = ctx.now;
+        let entry = Entry {
+            plan: plan.id,
+            revision: plan.revision,
+            at: ctx.now,
+            actor: ctx.actor.clone(),
+            kind: entry_kind.kind,
+            undoes: entry_kind.undoes,
+            events: std::mem::take(&mut decision.events),
+        };
+        let write = entry_kind.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
+        Self { plan, changes, entry, write, decision }
+    }
+
+    /// The result for the caller, once it is written.
+    pub(crate) fn applied(self) -> Applied {
+        let decision = Decision { events: self.entry.events, ..self.decision };
+        Applied { revision: self.plan.revision, plan: self.plan, decision }
+    }
 }
 
 /// Writes a decision.
@@ -166,27 +210,15 @@ fn commit(
     if decision.events.is_empty() {
         return Ok(Applied { revision: plan.revision, plan, decision });
     }
-    let (mut plan, changes) = RowChanges::of(&plan, &decision.events);
+    let prepared = Prepared::of(&plan, decision, &entry_kind, ctx);
+    let Prepared { plan, changes, entry, write, .. } = &prepared;
     if changes.plan_fields {
-        check_name(conn, &plan)?;
+        check_name(conn, plan)?;
     }
-    plan.revision.0 += 1;
-    plan.updated_at = ctx.now;
-    save::items(conn, key, &changes)?;
-    save::plan(conn, key, &plan, changes.plan_fields)?;
-    let entry = Entry {
-        plan: plan.id,
-        revision: plan.revision,
-        at: ctx.now,
-        actor: ctx.actor.clone(),
-        kind: entry_kind.kind,
-        undoes: entry_kind.undoes,
-        events: decision.events,
-    };
-    let write = entry_kind.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
-    journal::append(conn, key, Some(write), &entry)?;
-    let decision = Decision { events: entry.events, ..decision };
-    Ok(Applied { revision: plan.revision, plan, decision })
+    save::items(conn, key, changes)?;
+    save::plan(conn, key, plan, changes.plan_fields)?;
+    journal::append(conn, key, Some(*write), entry)?;
+    Ok(prepared.applied())
 }
 
 fn check_revision(

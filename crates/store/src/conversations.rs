@@ -5,10 +5,10 @@ use punchlist_model::store::turns::{
     Conversation, ConversationFilter, ConversationState, Runner, TextSearch, Used,
 };
 use punchlist_model::store::{Error, kept};
-use punchlist_model::{ConversationId, Process, Timestamp};
+use punchlist_model::{ConversationId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use crate::error::strange;
+use crate::columns::{Columns, flag, number, optional_string, string};
 use crate::load::Failure;
 use crate::rows::{self, millis};
 use crate::turn_entries;
@@ -20,7 +20,7 @@ macro_rules! select_conversation {
         concat!(
             "SELECT key, id, project, directory, title, settings, state, waiting_on, \
              waiting_until, runner, runner_process, runner_until, stop_asked_at, turns, calls, \
-             input, output, cost_micros, created_at, changed_at FROM conversation ",
+             input, output, cost_micros, created_at, changed_at, queue_paused FROM conversation ",
             $rest
         )
     };
@@ -38,7 +38,8 @@ pub(crate) fn create(conn: &Connection, new: Conversation) -> Result<(), Failure
     let mut insert = conn.prepare_cached(
         "INSERT INTO conversation(id, project, directory, title, settings, state, waiting_on, \
          waiting_until, runner, runner_process, runner_until, stop_asked_at, created_at, \
-         changed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
+         changed_at, queue_paused) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) \
          ON CONFLICT(id) DO NOTHING",
     )?;
     let written = insert.execute(params![
@@ -56,6 +57,7 @@ pub(crate) fn create(conn: &Connection, new: Conversation) -> Result<(), Failure
         new.stop_asked_at.map(millis),
         millis(new.created_at),
         millis(new.changed_at),
+        new.queue_paused,
     ])?;
     if written == 1 { Ok(()) } else { Err(Error::ConversationExists(new.id).into()) }
 }
@@ -66,7 +68,7 @@ pub(crate) fn get(
     id: ConversationId,
 ) -> Result<(ConversationKey, Conversation), Failure> {
     let mut select = conn.prepare_cached(select_conversation!("WHERE id = ?1"))?;
-    let found = select.query_row([id.to_string()], conversation).optional()?;
+    let found = select.query_row([id.to_string()], |row| conversation(row)).optional()?;
     found.ok_or(Failure::Store(Error::NoConversation(id)))
 }
 
@@ -150,13 +152,14 @@ pub(crate) fn recorded(
     key: ConversationKey,
     conversation: &Conversation,
 ) -> Result<(), Failure> {
-    let Conversation { state, stop_asked_at, turns, used, changed_at, .. } = conversation;
+    let Conversation { state, stop_asked_at, queue_paused, turns, used, changed_at, .. } =
+        conversation;
     let (state, waiting_on, waiting_until) = state_columns(state);
     let [calls, input, output, cost_micros] = used_columns(*used);
     let mut update = conn.prepare_cached(
         "UPDATE conversation SET state = ?2, waiting_on = ?3, waiting_until = ?4, \
          stop_asked_at = ?5, turns = ?6, calls = ?7, input = ?8, output = ?9, \
-         cost_micros = ?10, changed_at = ?11 WHERE key = ?1",
+         cost_micros = ?10, changed_at = ?11, queue_paused = ?12 WHERE key = ?1",
     )?;
     update.execute(params![
         key.0,
@@ -170,6 +173,7 @@ pub(crate) fn recorded(
         output,
         cost_micros,
         millis(*changed_at),
+        queue_paused,
     ])?;
     Ok(())
 }
@@ -184,6 +188,19 @@ pub(crate) fn ask_to_stop(
     let mut update =
         conn.prepare_cached("UPDATE conversation SET stop_asked_at = ?2 WHERE key = ?1")?;
     update.execute(params![key.0, millis(kept(now))])?;
+    Ok(())
+}
+
+/// Pauses the queue of a conversation, or takes it up again.
+pub(crate) fn pause_queue(
+    conn: &Connection,
+    id: ConversationId,
+    is_paused: bool,
+) -> Result<(), Failure> {
+    let (key, _) = get(conn, id)?;
+    let mut update =
+        conn.prepare_cached("UPDATE conversation SET queue_paused = ?2 WHERE key = ?1")?;
+    update.execute(params![key.0, is_paused])?;
     Ok(())
 }
 
@@ -221,7 +238,9 @@ pub(crate) fn move_project(conn: &Connection, from: &str, to: &str) -> Result<()
 }
 
 /// The columns `state`, `waiting_on` and `waiting_until`.
-fn state_columns(state: &ConversationState) -> (&'static str, Option<&str>, Option<i64>) {
+pub(crate) fn state_columns(
+    state: &ConversationState,
+) -> (&'static str, Option<&str>, Option<i64>) {
     match state {
         ConversationState::Idle => ("idle", None, None),
         ConversationState::Working => ("working", None, None),
@@ -231,7 +250,9 @@ fn state_columns(state: &ConversationState) -> (&'static str, Option<&str>, Opti
 }
 
 /// The columns `runner`, `runner_process` and `runner_until`.
-fn runner_columns(runner: Option<&Runner>) -> (Option<&str>, Option<String>, Option<i64>) {
+pub(crate) fn runner_columns(
+    runner: Option<&Runner>,
+) -> (Option<&str>, Option<String>, Option<i64>) {
     (
         runner.map(|it| it.name.as_str()),
         runner.and_then(|it| it.process.as_ref()).map(rows::json),
@@ -246,10 +267,10 @@ pub(crate) fn used_columns(used: Used) -> [i64; 4] {
 }
 
 /// Reads the four columns of [`used_columns`]. NULL means 0.
-pub(crate) fn used(row: &Row<'_>, first: usize) -> rusqlite::Result<Used> {
+pub(crate) fn used<R: Columns>(row: &R, first: usize) -> Result<Used, R::Error> {
     let read = |column: usize| {
-        let value: i64 = row.get::<_, Option<i64>>(column)?.unwrap_or_default();
-        u64::try_from(value).map_err(|error| strange(column, error))
+        let value = row.int(column)?.unwrap_or_default();
+        u64::try_from(value).map_err(|error| R::strange(column, error))
     };
     Ok(Used {
         calls: read(first)?,
@@ -259,38 +280,42 @@ pub(crate) fn used(row: &Row<'_>, first: usize) -> rusqlite::Result<Used> {
     })
 }
 
-fn conversation(row: &Row<'_>) -> rusqlite::Result<(ConversationKey, Conversation)> {
+pub(crate) fn conversation<R: Columns>(
+    row: &R,
+) -> Result<(ConversationKey, Conversation), R::Error> {
     let conversation = Conversation {
         id: rows::parsed(row, 1, str::parse::<ConversationId>)?,
-        project: row.get(2)?,
-        directory: row.get(3)?,
-        title: row.get(4)?,
-        settings: row.get(5)?,
+        project: string(row, 2)?,
+        directory: string(row, 3)?,
+        title: string(row, 4)?,
+        settings: string(row, 5)?,
         state: state(row)?,
         runner: runner(row)?,
         stop_asked_at: rows::optional_time(row, 12)?,
-        turns: row.get(13)?,
+        queue_paused: flag(row, 20)?,
+        turns: number(row, 13)?,
         used: used(row, 14)?,
         created_at: rows::time(row, 18)?,
         changed_at: rows::time(row, 19)?,
     };
-    Ok((ConversationKey(row.get(0)?), conversation))
+    Ok((ConversationKey(number(row, 0)?), conversation))
 }
 
-fn state(row: &Row<'_>) -> rusqlite::Result<ConversationState> {
-    match row.get_ref(6)?.as_str()? {
+fn state<R: Columns>(row: &R) -> Result<ConversationState, R::Error> {
+    match &*row.text(6)?.unwrap_or_default() {
         "idle" => Ok(ConversationState::Idle),
         "working" => Ok(ConversationState::Working),
         "asked" => Ok(ConversationState::Asked),
-        "waiting" => {
-            Ok(ConversationState::Waiting { on: row.get(7)?, until: rows::optional_time(row, 8)? })
-        }
-        other => Err(strange(6, format!("unknown state {other:?}"))),
+        "waiting" => Ok(ConversationState::Waiting {
+            on: string(row, 7)?,
+            until: rows::optional_time(row, 8)?,
+        }),
+        other => Err(R::strange(6, format!("unknown state {other:?}"))),
     }
 }
 
-fn runner(row: &Row<'_>) -> rusqlite::Result<Option<Runner>> {
-    let Some(name) = row.get(9)? else { return Ok(None) };
-    let process = rows::from_json::<Process>(row, 10)?;
+fn runner<R: Columns>(row: &R) -> Result<Option<Runner>, R::Error> {
+    let Some(name) = optional_string(row, 9)? else { return Ok(None) };
+    let process = rows::from_json(row, 10)?;
     Ok(Some(Runner { name, process, until: rows::time(row, 11)? }))
 }

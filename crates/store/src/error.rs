@@ -46,15 +46,6 @@ pub(crate) fn unusable(
     Error::Unusable { what, source: Some(source.into()) }
 }
 
-/// The error for a value in the database that no version of Punchlist writes.
-pub(crate) fn strange(
-    column: usize,
-    what: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> rusqlite::Error {
-    let kind = rusqlite::types::Type::Text;
-    rusqlite::Error::FromSqlConversionFailure(column, kind, what.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

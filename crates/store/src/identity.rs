@@ -82,6 +82,8 @@ impl Identity {
         }
         match fs::metadata(&self.wal_path) {
             Ok(wal) if wal.len() > 0 => Fate::WalReplaced,
+            // Whoever deletes a database deletes its WAL next: both may have happened since the first look.
+            Ok(_) | Err(_) if FileId::of(&self.asked).is_none() => Fate::Gone,
             Ok(_) | Err(_) => Fate::WalRemoved,
         }
     }

@@ -3,11 +3,13 @@
 //! `seq` counts over all plans. SQLite has one writer at a time, so rows become visible in this
 //! order, and a follower that has read one row has read all rows before it.
 
+use std::borrow::Cow;
+
 use punchlist_model::store::{Cursor, Entry, Kind, Scope};
 use punchlist_model::{Actor, ActorKind, PlanId, Revision, Timestamp, WriteId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::error::strange;
+use crate::columns::{Columns, optional_number, string};
 use crate::events;
 use crate::rows::{self, PlanKey, millis, signed};
 
@@ -42,6 +44,7 @@ macro_rules! entry_columns {
         "journal.revision, at, actor_kind, actor, kind, undoes, events"
     };
 }
+pub(crate) use entry_columns;
 
 /// The entry with this write id.
 pub(crate) fn of_write(
@@ -70,7 +73,8 @@ pub(crate) fn after(
     let mut rows = select.query(params![key.0, signed(after), most])?;
     let (mut entries, mut last) = (Vec::new(), after);
     // A gap must not look as if nothing had happened.
-    let missing = |last| strange(0, format!("the entry after {last} of the journal is missing"));
+    let missing =
+        |last| Row::strange(0, format!("the entry after {last} of the journal is missing"));
     while let Some(row) = rows.next()? {
         let entry = entry(row, plan)?;
         if entry.revision.0 != last.0.saturating_add(1) {
@@ -101,18 +105,22 @@ pub(crate) const AFTER: &str = concat!(
 
 /// Reads an entry from a row. An unreadable part does not make the other entries unreadable: it is
 /// replaced by a default.
-fn entry(row: &Row<'_>, plan: PlanId) -> rusqlite::Result<Entry> {
+pub(crate) fn entry<R: Columns>(row: &R, plan: PlanId) -> Result<Entry, R::Error> {
     let kind = rows::parsed(row, 2, actor_kind).unwrap_or(ActorKind::Agent);
-    let undoes: Option<i64> = row.get(5)?;
     Ok(Entry {
         plan,
         revision: rows::revision(row, 0)?,
         at: rows::time(row, 1).unwrap_or(Timestamp::UNIX_EPOCH),
-        actor: Actor { kind, name: row.get(3).unwrap_or_default() },
-        kind: Kind::parse(row.get_ref(4)?.as_str().unwrap_or_default()).unwrap_or(Kind::Edit),
-        undoes: undoes.and_then(|it| u64::try_from(it).ok()).map(Revision),
-        events: events::read(row.get_ref(6)?.as_str().unwrap_or_default()),
+        actor: Actor { kind, name: string(row, 3).unwrap_or_default() },
+        kind: Kind::parse(&text(row, 4)).unwrap_or(Kind::Edit),
+        undoes: optional_number(row, 5).unwrap_or_default().map(Revision),
+        events: events::read(&text(row, 6)),
     })
+}
+
+/// A text, or an empty one if it cannot be read.
+fn text<R: Columns>(row: &R, column: usize) -> Cow<'_, str> {
+    row.text(column).ok().flatten().unwrap_or_default()
 }
 
 fn actor_kind(text: &str) -> Result<ActorKind, String> {

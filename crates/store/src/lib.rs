@@ -10,15 +10,18 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod attachments;
 mod bell;
 mod calls;
 mod changes;
+mod columns;
 mod conversations;
 mod disk;
 mod error;
 mod events;
 mod follow;
+mod group;
 mod identity;
 mod journal;
 mod legacy;
@@ -27,14 +30,17 @@ mod maintenance;
 mod messages;
 mod migrate;
 mod moved;
+mod notices;
 mod open;
 mod plans;
+pub mod postgres;
 mod questions;
 mod reads;
 mod rows;
 mod save;
 mod scrub;
 mod sessions;
+mod shared_work;
 mod sqlite;
 #[cfg(test)]
 mod tests;

@@ -65,7 +65,7 @@ impl From<Conflict> for Failure {
 /// The plan without its items.
 pub(crate) fn header(conn: &Connection, id: PlanId) -> Result<(PlanKey, Slice), Failure> {
     let mut select = conn.prepare_cached(select_plan!("plan WHERE id = ?1"))?;
-    let found = select.query_row([id.to_string()], rows::plan).optional()?;
+    let found = select.query_row([id.to_string()], |row| rows::plan(row)).optional()?;
     found.ok_or(Failure::Store(Error::NoPlan(id)))
 }
 

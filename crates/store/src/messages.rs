@@ -1,11 +1,12 @@
 //! Queued messages for agents, in the order of the queue.
 
-use punchlist_model::call::{Message, MessageOutcome, NewMessage, Take};
+use punchlist_model::call::{Message, MessageOutcome, NewMessage};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::store::{Error, kept};
 use punchlist_model::{MessageId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::columns::{Columns, flag, string};
 use crate::load::Failure;
 use crate::rows::{self, PlanKey, millis};
 
@@ -13,7 +14,8 @@ use crate::rows::{self, PlanKey, millis};
 macro_rules! select_message {
     ($rest:literal) => {
         concat!(
-            "SELECT id, conversation, text, steer, at, edited_at, taken_at FROM message ",
+            "SELECT id, conversation, text, steer, at, edited_at, taken_at, before_question \
+             FROM message ",
             $rest
         )
     };
@@ -42,8 +44,14 @@ pub(crate) fn waiting(conn: &Connection, conversation: &str) -> Result<Vec<Messa
     let mut select = conn.prepare_cached(select_message!(
         "WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq"
     ))?;
-    let found = select.query_map([conversation], message)?;
+    let found = select.query_map([conversation], |row| message(row))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// One message, even if it was taken.
+pub(crate) fn get(conn: &Connection, id: MessageId) -> Result<Option<Message>, Failure> {
+    let mut select = conn.prepare_cached(select_message!("WHERE id = ?1"))?;
+    Ok(select.query_row([id.to_string()], |row| message(row)).optional()?)
 }
 
 /// Replaces the text of a waiting message.
@@ -79,23 +87,8 @@ pub(crate) fn move_before(
         conn.prepare_cached("SELECT conversation FROM message WHERE id = ?1 AND taken_at IS NULL")?;
     let found: Option<String> = select.query_row([id.to_string()], |row| row.get(0)).optional()?;
     let Some(conversation) = found else { return outcome(conn, id, 0) };
-    let mut select = conn.prepare_cached(
-        "SELECT id, seq FROM message WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq",
-    )?;
-    let read =
-        |row: &Row<'_>| Ok((rows::parsed(row, 0, str::parse::<MessageId>)?, row.get::<_, i64>(1)?));
-    let waiting: Vec<(MessageId, i64)> =
-        select.query_map([&conversation], read)?.collect::<rusqlite::Result<_>>()?;
-    let ids: Vec<MessageId> = waiting.iter().map(|it| it.0).collect();
-    // First move it to a free place: places are unique at every moment.
-    let mut aside = conn.prepare_cached(
-        "UPDATE message SET seq = -seq WHERE conversation = ?1 AND taken_at IS NULL",
-    )?;
-    aside.execute([&conversation])?;
-    let mut place = conn.prepare_cached("UPDATE message SET seq = ?2 WHERE id = ?1")?;
-    for (id, (_, seq)) in Message::moved(&ids, id, before).into_iter().zip(&waiting) {
-        place.execute(params![id.to_string(), seq])?;
-    }
+    let ids: Vec<MessageId> = waiting(conn, &conversation)?.iter().map(|it| it.id).collect();
+    place(conn, &conversation, Message::moved(&ids, id, before))?;
     Ok(MessageOutcome::Done)
 }
 
@@ -121,45 +114,74 @@ fn outcome(conn: &Connection, id: MessageId, changed: usize) -> Result<MessageOu
     Ok(taken.map_or(MessageOutcome::Unknown, MessageOutcome::Taken))
 }
 
-/// The message that would be taken next.
-pub(crate) fn next(
-    conn: &Connection,
-    conversation: &str,
-    take: Take,
-) -> Result<Option<Message>, Failure> {
-    let mut select = conn.prepare_cached(select_message!(
-        "WHERE conversation = ?1 AND taken_at IS NULL AND steer >= ?2 \
-         ORDER BY steer DESC, seq LIMIT 1"
-    ))?;
-    let steering = match take {
-        Take::First => 0,
-        Take::Steering => 1,
-    };
-    Ok(select.query_row(params![conversation, steering], message).optional()?)
-}
-
-/// Takes the next message.
+/// Takes messages as they were read, all or none.
 pub(crate) fn take(
     conn: &Connection,
     conversation: &str,
-    take: Take,
+    taken: &[Message],
     now: Timestamp,
-) -> Result<Option<Message>, Failure> {
-    let Some(message) = next(conn, conversation, take)? else { return Ok(None) };
+) -> Result<(), Failure> {
     let mut update = conn.prepare_cached("UPDATE message SET taken_at = ?2 WHERE id = ?1")?;
-    update.execute(params![message.id.to_string(), millis(kept(now))])?;
-    Ok(Some(Message { taken_at: Some(kept(now)), ..message }))
+    for message in taken {
+        let is_same = |it: &Message| it == message && it.conversation == conversation;
+        if message.taken_at.is_some() || !get(conn, message.id)?.is_some_and(|it| is_same(&it)) {
+            return Err(Error::MessageChanged(message.id).into());
+        }
+        update.execute(params![message.id.to_string(), millis(kept(now))])?;
+    }
+    Ok(())
 }
 
-fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+/// Steering messages that still wait at the end of a turn become the first of the queue.
+pub(crate) fn end_steering(conn: &Connection, conversation: &str) -> Result<(), Failure> {
+    let Some(order) = Message::after_turn(&waiting(conn, conversation)?) else { return Ok(()) };
+    place(conn, conversation, order)?;
+    let mut update = conn.prepare_cached(
+        "UPDATE message SET steer = 0 WHERE conversation = ?1 AND taken_at IS NULL",
+    )?;
+    update.execute([conversation])?;
+    Ok(())
+}
+
+/// Marks the waiting messages of a conversation: the agent asks the user something, and none of them
+/// is the reply.
+pub(crate) fn question_asked(conn: &Connection, conversation: &str) -> Result<(), Failure> {
+    let mut update = conn.prepare_cached(
+        "UPDATE message SET before_question = 1 WHERE conversation = ?1 AND taken_at IS NULL",
+    )?;
+    update.execute([conversation])?;
+    Ok(())
+}
+
+/// Puts the waiting messages of a conversation into this order.
+fn place(conn: &Connection, conversation: &str, order: Vec<MessageId>) -> Result<(), Failure> {
+    let mut select = conn.prepare_cached(
+        "SELECT seq FROM message WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq",
+    )?;
+    let places: Vec<i64> =
+        select.query_map([conversation], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    // First move them to free places: places are unique at every moment.
+    let mut aside = conn.prepare_cached(
+        "UPDATE message SET seq = -seq WHERE conversation = ?1 AND taken_at IS NULL",
+    )?;
+    aside.execute([conversation])?;
+    let mut put = conn.prepare_cached("UPDATE message SET seq = ?2 WHERE id = ?1")?;
+    for (id, seq) in order.into_iter().zip(places) {
+        put.execute(params![id.to_string(), seq])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn message<R: Columns>(row: &R) -> Result<Message, R::Error> {
     Ok(Message {
         id: rows::parsed(row, 0, str::parse::<MessageId>)?,
-        conversation: row.get(1)?,
-        text: row.get(2)?,
-        steer: row.get(3)?,
+        conversation: string(row, 1)?,
+        text: string(row, 2)?,
+        steer: flag(row, 3)?,
         at: rows::time(row, 4)?,
         edited_at: rows::optional_time(row, 5)?,
         taken_at: rows::optional_time(row, 6)?,
+        is_from_before_question: flag(row, 7)?,
     })
 }
 

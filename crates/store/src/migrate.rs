@@ -16,12 +16,16 @@ use crate::legacy;
 pub(crate) const SCHEMA_7: &str = include_str!("../migrations/sqlite/0007_schema.sql");
 /// What version 8 adds.
 pub(crate) const TO_8: &str = include_str!("../migrations/sqlite/0008_conversations.sql");
+/// What version 9 adds.
+pub(crate) const TO_9: &str = include_str!("../migrations/sqlite/0009_queue_and_notices.sql");
+/// What version 10 adds.
+pub(crate) const TO_10: &str = include_str!("../migrations/sqlite/0010_access.sql");
 const FROM_6_BEFORE: &str = include_str!("../migrations/sqlite/from_6_before.sql");
 const FROM_6_AFTER: &str = include_str!("../migrations/sqlite/from_6_after.sql");
 const FROM_5_LISTS: &str = include_str!("../migrations/sqlite/from_5_lists.sql");
 
 /// The version that this program writes.
-pub(crate) const LATEST: u32 = 8;
+pub(crate) const LATEST: u32 = 10;
 
 /// The oldest version that can be migrated.
 const OLDEST: u32 = 5;
@@ -124,13 +128,22 @@ pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
     }
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
     // Checked again inside the transaction: another process may have migrated it meanwhile.
-    match read_state(&tx, path)? {
+    let version = match read_state(&tx, path)? {
         State::Current => return Ok(()),
-        State::Empty => tx.execute_batch(SCHEMA_7).map_err(broken)?,
-        State::Old(7) => (),
-        State::Old(version) => upgrade_to_7(&tx, version).map_err(broken)?,
+        State::Empty => {
+            tx.execute_batch(SCHEMA_7).map_err(broken)?;
+            7
+        }
+        State::Old(version @ ..7) => {
+            upgrade_to_7(&tx, version).map_err(broken)?;
+            7
+        }
+        State::Old(version) => version,
+    };
+    let steps = [(8, TO_8), (9, TO_9), (10, TO_10)];
+    for (_, step) in steps.into_iter().filter(|(to, _)| *to > version) {
+        tx.execute_batch(step).map_err(broken)?;
     }
-    tx.execute_batch(TO_8).map_err(broken)?;
     tx.pragma_update(None, "application_id", APPLICATION).map_err(broken)?;
     tx.pragma_update(None, "user_version", LATEST).map_err(broken)?;
     tx.commit().map_err(broken)
@@ -211,7 +224,9 @@ mod tests {
     #[test]
     fn a_migration_never_changes_after_its_release() {
         // A new migration gets a new line; the line of a released one stays.
-        let digests = [SCHEMA_7, TO_8].map(|it| format!("{:016x}", digest(it)));
-        assert_eq!(digests, ["a451ff11494fb7eb", "c0ac3df3ebed6ed7"]);
+        let digests = [SCHEMA_7, TO_8, TO_9, TO_10].map(|it| format!("{:016x}", digest(it)));
+        let released =
+            ["a451ff11494fb7eb", "c0ac3df3ebed6ed7", "b758f8ac807461e0", "a7282e43b561c047"];
+        assert_eq!(digests, released);
     }
 }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, Params, params};
 
 use crate::load::Failure;
 use crate::rows::{self, PlanKey, select_plan};
-use crate::{conversations, save};
+use crate::{access, conversations, save};
 
 /// Does what [`MaintenanceStore::move_project`] promises.
 ///
@@ -60,6 +60,7 @@ pub(crate) fn move_project(
         }
     }
     conversations::move_project(conn, from, to)?;
+    access::move_project(conn, from, to)?;
     Ok(moved)
 }
 

@@ -14,6 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 use crate::bell::{Bell, LockError};
 use crate::disk::Wal;
 use crate::error::{explain, unusable};
+use crate::group::Group;
 use crate::identity::Identity;
 use crate::migrate::{self, State};
 use crate::waiting::waiting;
@@ -64,6 +65,8 @@ pub(crate) struct Database {
     pub(crate) stays: bool,
     /// Whether the old files were closed and the new ones could not be opened.
     pub(crate) is_lost: bool,
+    /// The writes that will be confirmed together, while they run ([`crate::group`]).
+    pub(crate) group: Option<Group>,
 }
 
 /// Whether the database can be written.
@@ -134,7 +137,7 @@ fn to_write_at(options: &Options, path: PathBuf) -> Result<Database, Error> {
 
 impl Database {
     fn new(conn: Connection, access: Access, path: PathBuf, identity: Option<Identity>) -> Self {
-        Self { conn, access, path, identity, stays: false, is_lost: false }
+        Self { conn, access, path, identity, stays: false, is_lost: false, group: None }
     }
 }
 

@@ -9,7 +9,7 @@ use punchlist_model::{PlanId, QuestionId, RunId};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::calls::{self, RunKey};
-use crate::error::strange;
+use crate::columns::{Columns, optional_parsed, string};
 use crate::load::Failure;
 use crate::rows::{self, PlanKey};
 
@@ -84,7 +84,7 @@ pub(crate) fn answer(
     answered: Answered,
 ) -> Result<AnswerOutcome, Failure> {
     let mut select = conn.prepare_cached(select_question!("WHERE question.id = ?1"))?;
-    let found = select.query_row([id.to_string()], question).optional()?;
+    let found = select.query_row([id.to_string()], |row| question(row)).optional()?;
     let outcome = found.ok_or(Error::NoQuestion(id))?.answered(answered);
     if let AnswerOutcome::Taken(question) = &outcome
         && let Standing::Answered(answered) = &question.standing
@@ -95,13 +95,13 @@ pub(crate) fn answer(
     Ok(outcome)
 }
 
-fn question(row: &Row<'_>) -> rusqlite::Result<Question> {
-    let has_plan = row.get_ref(3)?.as_str_or_null()?.is_some();
+pub(crate) fn question<R: Columns>(row: &R) -> Result<Question, R::Error> {
+    let content = rows::from_json(row, 6)?;
     Ok(Question {
         run: rows::parsed(row, 1, str::parse::<RunId>)?,
-        project: row.get(2)?,
-        plan: if has_plan { Some(rows::parsed(row, 3, str::parse::<PlanId>)?) } else { None },
-        asked: rows::from_json(row, 6)?.ok_or_else(|| strange(6, "a question without content"))?,
+        project: string(row, 2)?,
+        plan: optional_parsed(row, 3, str::parse::<PlanId>)?,
+        asked: content.ok_or_else(|| R::strange(6, "a question without content"))?,
         standing: Standing::of(rows::from_json(row, 5)?, calls::state(row, 4)?),
     })
 }
@@ -114,13 +114,13 @@ pub(crate) fn forget(conn: &Connection, plan: PlanKey, item: Option<u32>) -> Res
     )?;
     let found = select.query_map(params![plan.0, item], |row| {
         let asked: Option<Asked> = rows::from_json(row, 2)?;
-        Ok((row.get::<_, String>(0)?, rows::from_json::<Answered>(row, 1)?, asked))
+        Ok((row.get::<_, String>(0)?, rows::from_json::<_, Answered>(row, 1)?, asked))
     })?;
     let found = found.collect::<rusqlite::Result<Vec<_>>>()?;
     let mut update =
         conn.prepare_cached("UPDATE question SET answer = ?2, asked = ?3 WHERE id = ?1")?;
     for (id, mut answer, asked) in found {
-        let mut asked = asked.ok_or_else(|| strange(2, "a question without content"))?;
+        let mut asked = asked.ok_or_else(|| Row::strange(2, "a question without content"))?;
         asked.forget();
         if let Some(answer) = &mut answer {
             answer.forget();

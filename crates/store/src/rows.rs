@@ -4,33 +4,32 @@
 //! lists are macros, so that statements are built at compile time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error as StdError;
 
 use punchlist_model::store::AttachmentKey;
 use punchlist_model::{
     Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, MadeFor, Mark, Number, PlanId,
     Position, Revision, Rules, Run, Slice, Status, Timestamp,
 };
-use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::error::strange;
+use crate::columns::{self, Columns, flag, numbers, optional_number, optional_string, string};
+pub(crate) use crate::columns::{from_json, optional_time, parsed, revision, time};
 
 /// Column names, each with the same prefix.
-macro_rules! columns {
+macro_rules! column_names {
     ($of:literal, $first:ident $(, $name:ident)*) => {
         concat!($of, stringify!($first) $(, ", ", $of, stringify!($name))*)
     };
 }
-pub(crate) use columns;
+pub(crate) use column_names;
 
 /// The columns of an item, with the table's name.
 macro_rules! item_columns {
     ($of:literal) => {
-        $crate::rows::columns!(
+        $crate::rows::column_names!(
             $of,
             number,
             id,
@@ -62,7 +61,7 @@ pub(crate) use item_columns;
 /// The columns of a plan, with the table's name.
 macro_rules! plan_columns {
     ($of:literal) => {
-        $crate::rows::columns!(
+        $crate::rows::column_names!(
             $of,
             key,
             id,
@@ -164,7 +163,7 @@ struct Fields {
 
 impl Fields {
     /// A field, or a default if it cannot be read.
-    fn or<T>(&mut self, read: rusqlite::Result<T>, otherwise: T) -> T {
+    fn or<T, E>(&mut self, read: Result<T, E>, otherwise: T) -> T {
         read.unwrap_or_else(|_| {
             self.is_bad = true;
             otherwise
@@ -174,32 +173,32 @@ impl Fields {
 
 /// Reads an item from a row with the columns [`item_columns`]. Unreadable fields are left out and
 /// the item is marked, so that one bad row does not make the others unreadable.
-pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
-    let number = Number(row.get(0)?);
+pub(crate) fn item<R: Columns>(row: &R) -> Result<Item, R::Error> {
+    let number = Number(columns::number(row, 0)?);
     let mut fields = Fields::default();
     let nobody = ItemId(Default::default());
     let id = fields.or(parsed(row, 1, str::parse::<ItemId>), nobody);
     let created_at = fields.or(time(row, 7), Timestamp::UNIX_EPOCH);
-    let title = fields.or(row.get::<_, String>(14), UNREADABLE.to_owned());
+    let title = fields.or(string(row, 14), UNREADABLE.to_owned());
     let extra: Extra = fields.or(from_json(row, 21), None).unwrap_or_default();
     let mut item = Item {
-        position: row.get::<_, Option<u32>>(2)?.map(Position),
+        position: optional_number(row, 2)?.map(Position),
         status: fields.or(parsed(row, 3, str::parse::<Status>), Status::Pending),
-        priority: row.get(4)?,
-        parent: row.get::<_, Option<u32>>(5)?.map(Number),
-        attempt: Attempt(row.get(6)?),
+        priority: optional_number(row, 4)?,
+        parent: optional_number(row, 5)?.map(Number),
+        attempt: Attempt(columns::number(row, 6)?),
         started_at: fields.or(optional_time(row, 8), None),
         completed_at: fields.or(optional_time(row, 9), None),
         superseded_at: fields.or(optional_time(row, 10), None),
         depends_on: fields.or(numbers(row, 11), BTreeSet::new()),
-        waiting_on: fields.or(row.get(12), None),
+        waiting_on: fields.or(optional_string(row, 12), None),
         claim: fields.or(from_json(row, 13), None),
-        active_form: fields.or(row.get(15), None),
-        agent_type: fields.or(row.get(16), None),
-        owner: fields.or(row.get(17), None),
-        outcome: fields.or(row.get(18), None),
-        context: fields.or(row.get(19), String::new()),
-        completion_criteria: fields.or(row.get(20), String::new()),
+        active_form: fields.or(optional_string(row, 15), None),
+        agent_type: fields.or(optional_string(row, 16), None),
+        owner: fields.or(optional_string(row, 17), None),
+        outcome: fields.or(optional_string(row, 18), None),
+        context: fields.or(string(row, 19), String::new()),
+        completion_criteria: fields.or(string(row, 20), String::new()),
         check: extra.check,
         run: extra.run,
         approve: extra.approve,
@@ -222,33 +221,33 @@ const UNREADABLE: &str = "[unreadable]";
 
 /// Reads a plan without items from a row that begins with [`plan_columns`]. Unreadable rules or
 /// goals are replaced by strict ones, so that nothing counts as done that they might forbid.
-pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Slice)> {
+pub(crate) fn plan<R: Columns>(row: &R) -> Result<(PlanKey, Slice), R::Error> {
     let id = parsed(row, 1, str::parse::<PlanId>)?;
     let mut fields = Fields::default();
     let created_at = fields.or(time(row, 12), Timestamp::UNIX_EPOCH);
-    let mut plan = Slice::new(id, row.get::<_, String>(2)?, created_at);
-    plan.name = fields.or(row.get(3), None);
-    plan.title = fields.or(row.get(4), UNREADABLE.to_owned());
+    let mut plan = Slice::new(id, string(row, 2)?, created_at);
+    plan.name = fields.or(optional_string(row, 3), None);
+    plan.title = fields.or(string(row, 4), UNREADABLE.to_owned());
     plan.revision = revision(row, 5)?;
     let strict = Rules { demand: Some(Level::Approved), ..Rules::default() };
-    plan.rules = from_json::<Rules>(row, 6).unwrap_or(Some(strict)).unwrap_or_default();
+    plan.rules = from_json::<_, Rules>(row, 6).unwrap_or(Some(strict)).unwrap_or_default();
     let unknown = || Some(Box::new(Goal { statement: UNREADABLE.to_owned(), ..Goal::default() }));
-    plan.goal = from_json::<Box<Goal>>(row, 7).unwrap_or_else(|_| unknown());
+    plan.goal = from_json::<_, Box<Goal>>(row, 7).unwrap_or_else(|_| unknown());
     plan.end = fields.or(parsed(row, 8, end), End::Open);
-    plan.next_number = Number(row.get(9)?);
-    plan.placed = row.get(10)?;
-    plan.open = row.get(11)?;
+    plan.next_number = Number(columns::number(row, 9)?);
+    plan.placed = columns::number(row, 10)?;
+    plan.open = columns::number(row, 11)?;
     plan.updated_at = fields.or(time(row, 13), created_at);
     plan.made_for = fields.or(made_for(row, 14, &plan.project), None);
-    Ok((PlanKey(row.get(0)?), plan))
+    Ok((PlanKey(columns::number(row, 0)?), plan))
 }
 
 /// What a plan was made for, from three columns.
-fn made_for(row: &Row<'_>, n: usize, project: &str) -> rusqlite::Result<Option<MadeFor>> {
-    if row.get(n)? {
+fn made_for<R: Columns>(row: &R, n: usize, project: &str) -> Result<Option<MadeFor>, R::Error> {
+    if flag(row, n)? {
         return Ok(Some(MadeFor::Project(project.to_owned())));
     }
-    if let Some(path) = row.get(n + 1)? {
+    if let Some(path) = optional_string(row, n + 1)? {
         return Ok(Some(MadeFor::File(path)));
     }
     let key: Option<[String; 5]> = from_json(row, n + 2)?;
@@ -306,27 +305,9 @@ pub(crate) fn number_list(numbers: &BTreeSet<Number>) -> Option<String> {
     Some(text)
 }
 
-fn numbers(row: &Row<'_>, column: usize) -> rusqlite::Result<BTreeSet<Number>> {
-    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(BTreeSet::new()) };
-    let mut numbers = BTreeSet::new();
-    for number in text.split(',') {
-        numbers.insert(number.parse().map_err(|error| strange(column, error))?);
-    }
-    Ok(numbers)
-}
-
 /// A value as JSON. Our types have only string keys, so this cannot fail.
 pub(crate) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
-}
-
-/// A column with JSON or NULL.
-pub(crate) fn from_json<T: DeserializeOwned>(
-    row: &Row<'_>,
-    column: usize,
-) -> rusqlite::Result<Option<T>> {
-    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
-    read_json(text).map(Some).map_err(|error| strange(column, error))
 }
 
 /// Reads our own JSON. It may contain foreign JSON that was as deep as readers accept when it was
@@ -354,37 +335,9 @@ fn peeled(text: &str, levels: u32) -> Option<Value> {
     values.iter().map(|raw| peeled(raw.get(), levels)).collect::<Option<_>>().map(Value::Array)
 }
 
-/// A column with a text that is parsed.
-pub(crate) fn parsed<T, E: Into<Box<dyn StdError + Send + Sync>>>(
-    row: &Row<'_>,
-    column: usize,
-    parse: impl FnOnce(&str) -> Result<T, E>,
-) -> rusqlite::Result<T> {
-    let text = row.get_ref(column)?.as_str()?;
-    parse(text).map_err(|error| strange(column, error))
-}
-
-/// A column with milliseconds since 1970.
-pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
-    let millis: i64 = row.get(column)?;
-    Timestamp::from_millisecond(millis).map_err(|error| strange(column, error))
-}
-
-pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
-    let millis: Option<i64> = row.get(column)?;
-    let time = millis.map(Timestamp::from_millisecond).transpose();
-    time.map_err(|error| strange(column, error))
-}
-
 /// A time as a column.
 pub(crate) fn millis(time: Timestamp) -> i64 {
     time.as_millisecond()
-}
-
-/// A column with a revision.
-pub(crate) fn revision(row: &Row<'_>, column: usize) -> rusqlite::Result<Revision> {
-    let value: i64 = row.get(column)?;
-    u64::try_from(value).map(Revision).map_err(|error| strange(column, error))
 }
 
 /// A revision as a column. No real revision is too large for it.

@@ -2,8 +2,9 @@
 
 use punchlist_model::session::{Kept, Memory, Session as Agent, SessionFilter, SessionKey};
 use punchlist_model::{Process, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::columns::{Columns, number, string};
 use crate::load::Failure;
 use crate::rows;
 
@@ -60,7 +61,8 @@ pub(crate) fn list(conn: &Connection, filter: &SessionFilter) -> Result<Vec<Agen
                 "WHERE (?1 IS NULL OR project = ?1) AND (NOT ?2 OR ended_at IS NULL) \
                  ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?3"
             ))?;
-            let rows = select.query_map(params![filter.project, filter.running, most], listed)?;
+            let rows = select
+                .query_map(params![filter.project, filter.running, most], |row| listed(row))?;
             rows.collect::<rusqlite::Result<Vec<_>>>()?
         }
         Some(processes) => {
@@ -73,7 +75,7 @@ pub(crate) fn list(conn: &Connection, filter: &SessionFilter) -> Result<Vec<Agen
                      ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?4"
                 ))?;
                 let params = params![name(process), filter.project, filter.running, most];
-                let rows = select.query_map(params, listed)?;
+                let rows = select.query_map(params, |row| listed(row))?;
                 found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
             }
             found.sort_by(|a, b| (b.seen_at, &b.key).cmp(&(a.seen_at, &a.key)));
@@ -125,26 +127,26 @@ pub(crate) fn keep(conn: &Connection, session: Agent) -> Result<Kept, Failure> {
 }
 
 /// A session from a row that ends with its key.
-fn listed(row: &Row<'_>) -> rusqlite::Result<Agent> {
-    session(row, SessionKey { agent: row.get(9)?, id: row.get(10)? })
+pub(crate) fn listed<R: Columns>(row: &R) -> Result<Agent, R::Error> {
+    session(row, SessionKey { agent: string(row, 9)?, id: string(row, 10)? })
 }
 
-fn session(row: &Row<'_>, key: SessionKey) -> rusqlite::Result<Agent> {
+pub(crate) fn session<R: Columns>(row: &R, key: SessionKey) -> Result<Agent, R::Error> {
     Ok(Agent {
         key,
-        project: row.get(0)?,
-        directory: row.get(1)?,
-        process: rows::from_json::<Process>(row, 2)?,
-        interactive: row.get(3)?,
+        project: string(row, 0)?,
+        directory: string(row, 1)?,
+        process: rows::from_json(row, 2)?,
+        interactive: row.int(3)?.map(|it| it != 0),
         begun_at: rows::time(row, 4)?,
         seen_at: rows::time(row, 5)?,
         ended_at: rows::optional_time(row, 6)?,
-        memory: rows::from_json::<Memory>(row, 7)?.unwrap_or_default(),
-        version: row.get::<_, i64>(8)?.try_into().unwrap_or(0),
+        memory: rows::from_json::<_, Memory>(row, 7)?.unwrap_or_default(),
+        version: number(row, 8).unwrap_or(0),
     })
 }
 
 /// A process as a column. The fields have a fixed order, so equal processes give equal texts.
-fn name(process: &Process) -> String {
+pub(crate) fn name(process: &Process) -> String {
     rows::json(process)
 }

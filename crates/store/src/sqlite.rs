@@ -11,8 +11,8 @@ use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
 use punchlist_model::store::{
-    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
-    PlanStore, Scope, Summary,
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, FoundItem,
+    ItemSearch, NewPlan, PlanStore, ProjectSums, Scope, Since, Summary,
 };
 use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Slice, Timestamp};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -20,6 +20,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::bell::LockError;
 use crate::error::explain;
 use crate::follow::{Follow, Start};
+use crate::group::Group;
 use crate::identity::{Fate, Identity};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, Options, WAL_BYTES, lock_failed, not_written, wal_of};
@@ -124,12 +125,19 @@ impl Sqlite {
     /// Where a follower begins.
     pub(crate) fn start(&self, after: &Cursor) -> Result<Start, Error> {
         let seq = match after {
-            Cursor::Start => 0,
             Cursor::Now => self.read(|conn| Ok(journal::end(conn)?))?,
-            // An unknown cursor means the beginning, so that nothing is missed.
-            Cursor::After(text) => text.parse().unwrap_or(0),
+            Cursor::Start | Cursor::After(_) => seq_after(after),
         };
         Ok(Start { seq, options: self.options.clone() })
+    }
+}
+
+/// The `seq` of a cursor; of [`Cursor::Now`], which only a query can tell, the beginning.
+fn seq_after(cursor: &Cursor) -> i64 {
+    match cursor {
+        // An unknown cursor means the beginning, so that nothing is missed.
+        Cursor::After(text) => text.parse().unwrap_or(0),
+        Cursor::Start | Cursor::Now => 0,
     }
 }
 
@@ -234,8 +242,10 @@ impl Database {
                 open::to_read(options).and_then(|it| it.ok_or_else(|| gone(&options.path)))
             }
         };
-        let stays = self.stays;
-        *self = opened?;
+        let (stays, group) = (self.stays, self.group.take());
+        let opened = opened.inspect_err(|_| self.group = group.map(Group::lost))?;
+        *self = opened;
+        self.group = group.map(Group::lost);
         if stays {
             self.stay();
         }
@@ -278,6 +288,10 @@ impl Database {
             Some(wal) => wal.len(),
             None => fs::metadata(wal_of(path)).map(|it| it.len()),
         };
+        if let Some(group) = self.group.as_mut().filter(|_| afterwards.is_none()) {
+            group.add(wrote);
+            return Ok(value);
+        }
         let full = wrote && keep_wal_short && length().is_ok_and(|bytes| bytes > WAL_BYTES);
         if !full && afterwards.is_none() {
             // Others may write while this process waits for the disk.
@@ -359,6 +373,14 @@ impl PlanStore for Sqlite {
         Box::pin(async move { self.read(|conn| plans::list(conn, &filter)) })
     }
 
+    fn projects(&self, project: Option<String>) -> BoxFuture<'_, Result<Vec<ProjectSums>, Error>> {
+        Box::pin(async move { self.read(|conn| plans::projects(conn, project.as_deref())) })
+    }
+
+    fn search(&self, search: ItemSearch) -> BoxFuture<'_, Result<Vec<FoundItem>, Error>> {
+        Box::pin(async move { self.read(|conn| plans::search(conn, &search)) })
+    }
+
     fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
         Box::pin(async move { self.read(|conn| Ok(save::plan_for(conn, &what)?)) })
     }
@@ -418,6 +440,21 @@ impl PlanStore for Sqlite {
             self.read(|conn| {
                 let (key, _) = load::header(conn, plan)?;
                 Ok(journal::after(conn, key, plan, after, most)?)
+            })
+        })
+    }
+
+    fn journal_since(&self, after: Cursor, most: u32) -> BoxFuture<'_, Result<Since, Error>> {
+        Box::pin(async move {
+            self.read(|conn| {
+                let after = match after {
+                    Cursor::Now => journal::end(conn)?,
+                    Cursor::Start | Cursor::After(_) => seq_after(&after),
+                };
+                let found = journal::following(conn, after, &Scope::All, most)?;
+                let end = journal::cursor(found.last().map_or(after, |it| it.0));
+                let entries = found.into_iter().map(|(seq, it)| (journal::cursor(seq), it));
+                Ok(Since { entries: entries.collect(), end })
             })
         })
     }

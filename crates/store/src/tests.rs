@@ -1,5 +1,6 @@
 //! Tests of internals: how many rows are written, and which index is used.
 
+mod group;
 mod upgrade;
 
 use std::task::{Context, Poll, Waker};

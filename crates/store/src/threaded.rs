@@ -3,10 +3,10 @@
 //! One thread writes and one reads. Writes are executed one by one, in the order in which their
 //! futures were first polled; so are reads, in parallel with the writes. A read sees every write
 //! that was acknowledged before the read was polled. Dropping a future that was polled does not
-//! stop its call.
+//! stop its call. Writes that wait while others are confirmed are confirmed together (`group`).
 
 use std::pin::Pin;
-use std::sync::mpsc::{self, Sender};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
@@ -15,13 +15,13 @@ use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
 use punchlist_model::store::{
-    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
-    PlanStore, Scope, Summary,
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, FoundItem,
+    ItemSearch, NewPlan, PlanStore, ProjectSums, Scope, Since, Summary,
 };
 use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Slice, Timestamp};
 
 use crate::error::unusable;
-use crate::{Options, Sqlite};
+use crate::{Options, Sqlite, group};
 
 /// A store in a SQLite database, with its own threads.
 pub struct Threaded {
@@ -37,7 +37,11 @@ struct Worker {
     thread: Option<JoinHandle<()>>,
 }
 
-type Job = Box<dyn FnOnce(&Sqlite) + Send>;
+/// Does its work, and returns how its caller is answered.
+pub(crate) type Job = Box<dyn FnOnce(&Sqlite) -> Deliver + Send>;
+
+/// Answers a caller. If the change could not be confirmed, the caller is told that instead of a success.
+pub(crate) type Deliver = Box<dyn FnOnce(&Result<(), Error>)>;
 
 impl Threaded {
     /// Opens a database as [`Sqlite::open`] does, and starts its threads.
@@ -49,8 +53,8 @@ impl Threaded {
     pub fn new(store: Sqlite) -> Result<Self, Error> {
         store.stay();
         let store = Arc::new(store);
-        let writing = Worker::start("punchlist-write", &store)?;
-        let reading = Worker::start("punchlist-read", &store)?;
+        let writing = Worker::start("punchlist-write", &store, group::run)?;
+        let reading = Worker::start("punchlist-read", &store, |store, _, job| job(store)(&Ok(())))?;
         Ok(Self { store, writing, reading })
     }
 
@@ -80,12 +84,20 @@ impl Drop for Threaded {
 }
 
 impl Worker {
-    fn start(name: &str, store: &Arc<Sqlite>) -> Result<Self, Error> {
+    fn start(
+        name: &str,
+        store: &Arc<Sqlite>,
+        run: fn(&Sqlite, &Receiver<Job>, Job),
+    ) -> Result<Self, Error> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let store = Arc::clone(store);
         let thread = thread::Builder::new()
             .name(name.to_owned())
-            .spawn(move || queue.into_iter().for_each(|job| job(&store)))
+            .spawn(move || {
+                while let Ok(job) = queue.recv() {
+                    run(&store, &queue, job);
+                }
+            })
             .map_err(|error| unusable("cannot start a thread for the store".into(), error))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
@@ -105,7 +117,12 @@ impl Worker {
         Box::pin(async move {
             let slot = Arc::new(Slot::default());
             let answer = Answer(Arc::clone(&slot));
-            self.send(Box::new(move |store| answer.give(finish(work(store)))));
+            self.send(Box::new(move |store| {
+                let value = finish(work(store));
+                Box::new(move |confirmed| {
+                    answer.give(value.and_then(|it| group::told(it, confirmed)));
+                })
+            }));
             Reply(slot).await
         })
     }
@@ -238,6 +255,14 @@ impl PlanStore for Threaded {
         self.only_read(move |store| store.plans(filter))
     }
 
+    fn projects(&self, project: Option<String>) -> BoxFuture<'_, Result<Vec<ProjectSums>, Error>> {
+        self.only_read(move |store| store.projects(project))
+    }
+
+    fn search(&self, search: ItemSearch) -> BoxFuture<'_, Result<Vec<FoundItem>, Error>> {
+        self.only_read(move |store| store.search(search))
+    }
+
     fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
         self.only_read(move |store| store.plan_for(what))
     }
@@ -282,6 +307,10 @@ impl PlanStore for Threaded {
         most: u32,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Error>> {
         self.only_read(move |store| store.journal(plan, after, most))
+    }
+
+    fn journal_since(&self, after: Cursor, most: u32) -> BoxFuture<'_, Result<Since, Error>> {
+        self.only_read(move |store| store.journal_since(after, most))
     }
 
     fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {

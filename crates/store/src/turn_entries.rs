@@ -4,15 +4,16 @@
 //! entries have used, so that a list reads no entries.
 
 use punchlist_model::store::turns::{
-    EntryFilter, NewEntry, TextSearch, Turn, TurnEntry, TurnRecord, Used,
+    ConversationState, EntryFilter, NewEntry, TextSearch, Turn, TurnEntry, TurnRecord, Used,
 };
 use punchlist_model::store::{Error, kept};
 use punchlist_model::{ConversationId, PlanId, Timestamp};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::columns::{Columns, number, optional_parsed, optional_string, string};
 use crate::conversations::{self, ConversationKey, used, used_columns};
-use crate::error::strange;
 use crate::load::Failure;
+use crate::messages;
 use crate::rows::{self, millis};
 
 /// Writes a turn, appends its entries, and updates the conversation. Returns the number of the last
@@ -25,8 +26,15 @@ pub(crate) fn record(
 ) -> Result<u64, Failure> {
     let (key, mut conversation) = conversations::get(conn, id)?;
     conversation.check_held_by(runner)?;
-    let TurnRecord { turn, entries, state, at } = record;
+    let TurnRecord { turn, entries, taken, queue_paused, state, at } = record;
     let at = kept(at);
+    messages::take(conn, &id.to_string(), &taken, at)?;
+    if turn.ended_at.is_some() {
+        messages::end_steering(conn, &id.to_string())?;
+    }
+    if state == ConversationState::Asked {
+        messages::question_asked(conn, &id.to_string())?;
+    }
     let mut new_use = Used::default();
     entries.iter().for_each(|it| new_use += it.used);
 
@@ -42,6 +50,7 @@ pub(crate) fn record(
     let last = append(conn, key, turn.number, at, entries)?;
 
     conversation.used += new_use;
+    conversation.queue_paused = queue_paused.unwrap_or(conversation.queue_paused);
     conversation.state = state.kept();
     conversation.changed_at = at;
     conversations::recorded(conn, key, &conversation)?;
@@ -141,21 +150,20 @@ pub(crate) fn turns(conn: &Connection, id: ConversationId) -> Result<Vec<Turn>, 
          cost_micros, machine FROM turn LEFT JOIN plan ON plan.key = turn.plan \
          WHERE conversation = ?1 ORDER BY number",
     )?;
-    let found = select.query_map([key.0], turn)?;
+    let found = select.query_map([key.0], |row| turn(row))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-fn turn(row: &Row<'_>) -> rusqlite::Result<Turn> {
-    let has_plan = row.get_ref(2)?.as_str_or_null()?.is_some();
+pub(crate) fn turn<R: Columns>(row: &R) -> Result<Turn, R::Error> {
     Ok(Turn {
-        number: row.get(0)?,
-        id: row.get(1)?,
-        plan: if has_plan { Some(rows::parsed(row, 2, str::parse::<PlanId>)?) } else { None },
+        number: number(row, 0)?,
+        id: string(row, 1)?,
+        plan: optional_parsed(row, 2, str::parse::<PlanId>)?,
         began_at: rows::time(row, 3)?,
         ended_at: rows::optional_time(row, 4)?,
-        ending: row.get(5)?,
+        ending: optional_string(row, 5)?,
         used: used(row, 6)?,
-        machine: row.get(10)?,
+        machine: string(row, 10)?,
     })
 }
 
@@ -167,7 +175,8 @@ macro_rules! select_entry {
             "SELECT number, turn, at, kind, calls, input, output, cost_micros, body \
              FROM turn_entry WHERE conversation = ?1 AND number > ?2 ",
             $where,
-            " ORDER BY number DESC LIMIT ?4"
+            " AND (?5 IS NULL OR kind = ?5) AND (?6 IS NULL OR kind <> ?6) \
+             ORDER BY number DESC LIMIT ?4"
         )
     };
 }
@@ -187,20 +196,21 @@ pub(crate) fn entries(
         None => OF_ALL_TURNS,
     })?;
     let most = if filter.last == 0 { -1 } else { i64::from(filter.last) };
-    let found = select.query_map(params![key.0, signed(filter.after), filter.turn, most], entry)?;
+    let bound = params![key.0, signed(filter.after), filter.turn, most, filter.kind, filter.but];
+    let found = select.query_map(bound, |row| entry(row))?;
     let mut found = found.collect::<rusqlite::Result<Vec<_>>>()?;
     found.reverse();
     Ok(found)
 }
 
-fn entry(row: &Row<'_>) -> rusqlite::Result<TurnEntry> {
+pub(crate) fn entry<R: Columns>(row: &R) -> Result<TurnEntry, R::Error> {
     Ok(TurnEntry {
         number: number(row, 0)?,
-        turn: row.get(1)?,
+        turn: number(row, 1)?,
         at: rows::time(row, 2)?,
-        kind: row.get(3)?,
+        kind: string(row, 3)?,
         used: used(row, 4)?,
-        body: row.get(8)?,
+        body: string(row, 8)?,
     })
 }
 
@@ -235,13 +245,22 @@ pub(crate) fn used_since(conn: &Connection, since: Timestamp) -> Result<Used, Fa
     Ok(total)
 }
 
-/// A column with the number of an entry.
-fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
-    let value: i64 = row.get(column)?;
-    u64::try_from(value).map_err(|error| strange(column, error))
+/// How many turns have worked on a plan, and what they have used.
+pub(crate) fn used_on(conn: &Connection, plan: PlanId) -> Result<(u32, Used), Failure> {
+    let mut select = conn.prepare_cached(
+        "SELECT calls, input, output, cost_micros FROM turn \
+         WHERE plan = (SELECT key FROM plan WHERE id = ?1)",
+    )?;
+    let (mut turns, mut total) = (0_u32, Used::default());
+    let mut rows = select.query([plan.to_string()])?;
+    while let Some(row) = rows.next()? {
+        turns = turns.saturating_add(1);
+        total += used(row, 0)?;
+    }
+    Ok((turns, total))
 }
 
 /// The number of an entry as a column.
-fn signed(number: u64) -> i64 {
+pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

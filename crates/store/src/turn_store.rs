@@ -6,7 +6,7 @@ use punchlist_model::store::turns::{
     Conversation, ConversationFilter, EntryFilter, Runner, Turn, TurnEntry, TurnRecord, TurnStore,
     Used,
 };
-use punchlist_model::{ConversationId, Timestamp};
+use punchlist_model::{ConversationId, PlanId, Timestamp};
 use rusqlite::Connection;
 
 use crate::{Sqlite, Threaded, conversations, scrub, turn_entries};
@@ -68,8 +68,16 @@ impl TurnStore for Sqlite {
         Box::pin(async move { self.read(|conn| turn_entries::used_since(conn, since)) })
     }
 
+    fn used_on(&self, plan: PlanId) -> BoxFuture<'_, Result<(u32, Used), Error>> {
+        Box::pin(async move { self.read(|conn| turn_entries::used_on(conn, plan)) })
+    }
+
     fn ask_to_stop(&self, id: ConversationId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move { self.write(|conn| conversations::ask_to_stop(conn, id, now)) })
+    }
+
+    fn pause_queue(&self, id: ConversationId, is_paused: bool) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move { self.write(|conn| conversations::pause_queue(conn, id, is_paused)) })
     }
 
     fn forget_conversation(
@@ -139,8 +147,16 @@ impl TurnStore for Threaded {
         self.only_read(move |store| store.used_since(since))
     }
 
+    fn used_on(&self, plan: PlanId) -> BoxFuture<'_, Result<(u32, Used), Error>> {
+        self.only_read(move |store| store.used_on(plan))
+    }
+
     fn ask_to_stop(&self, id: ConversationId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>> {
         self.write(move |store| store.ask_to_stop(id, now))
+    }
+
+    fn pause_queue(&self, id: ConversationId, is_paused: bool) -> BoxFuture<'_, Result<(), Error>> {
+        self.write(move |store| store.pause_queue(id, is_paused))
     }
 
     fn forget_conversation(

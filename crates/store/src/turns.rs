@@ -12,7 +12,7 @@ use punchlist_model::{
 
 /// The to-dos of one turn. Ids of other turns are not found.
 #[derive(Clone)]
-pub struct Turns<'a> {
+pub struct TurnTodos<'a> {
     store: &'a dyn PlanStore,
     turn: AttachmentKey,
 }
@@ -83,7 +83,7 @@ impl Counts {
     }
 }
 
-impl<'a> Turns<'a> {
+impl<'a> TurnTodos<'a> {
     /// The to-dos of this turn.
     pub fn new(store: &'a dyn PlanStore, turn: AttachmentKey) -> Self {
         Self { store, turn }

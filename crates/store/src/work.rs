@@ -6,7 +6,7 @@
 use futures_core::future::BoxFuture;
 use punchlist_model::call::{
     AnswerOutcome, Answered, Asked, CallRecord, CallStore, Message, MessageOutcome, NewMessage,
-    News, Question, QuestionFilter, RunFilter, RunRecord, Said, Take,
+    News, Question, QuestionFilter, RunFilter, RunRecord, Said,
 };
 use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{MessageId, PlanId, QuestionId, RunId, Timestamp};
@@ -83,6 +83,10 @@ impl CallStore for Sqlite {
         Box::pin(async move { self.read(|conn| messages::waiting(conn, &conversation)) })
     }
 
+    fn message(&self, message: MessageId) -> BoxFuture<'_, Result<Option<Message>, Error>> {
+        Box::pin(async move { self.read(|conn| messages::get(conn, message)) })
+    }
+
     fn edit_message(
         &self,
         message: MessageId,
@@ -110,21 +114,6 @@ impl CallStore for Sqlite {
         steer: bool,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
         Box::pin(async move { self.write(|conn| messages::steer(conn, message, steer)) })
-    }
-
-    fn take_message(
-        &self,
-        conversation: String,
-        take: Take,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<Message>, Error>> {
-        Box::pin(async move {
-            // A caller that finds no message must not wait for writers.
-            if self.read(|conn| messages::next(conn, &conversation, take))?.is_none() {
-                return Ok(None);
-            }
-            self.write(|conn| messages::take(conn, &conversation, take, now))
-        })
     }
 
     fn news(&self) -> BoxFuture<'_, Result<News, Error>> {
@@ -192,6 +181,10 @@ impl CallStore for Threaded {
         self.only_read(move |store| store.messages(conversation))
     }
 
+    fn message(&self, message: MessageId) -> BoxFuture<'_, Result<Option<Message>, Error>> {
+        self.only_read(move |store| store.message(message))
+    }
+
     fn edit_message(
         &self,
         message: MessageId,
@@ -219,15 +212,6 @@ impl CallStore for Threaded {
         steer: bool,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
         self.write(move |store| store.steer_message(message, steer))
-    }
-
-    fn take_message(
-        &self,
-        conversation: String,
-        take: Take,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<Message>, Error>> {
-        self.write(move |store| store.take_message(conversation, take, now))
     }
 
     fn news(&self) -> BoxFuture<'_, Result<News, Error>> {

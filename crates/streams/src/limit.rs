@@ -2,7 +2,8 @@
 //! used again.
 //!
 //! Programs write the time in their own ways: as a number, a timestamp, a duration, or a time of day
-//! in the user's time zone. A message without a readable time is still about a limit.
+//! in the user's time zone. Claude Code and Codex cut the seconds off a time of day, so such a limit is
+//! over at the end of the minute. A message without a readable time is still about a limit.
 
 use jiff::civil::{Date, Time};
 use jiff::{SignedDuration, Timestamp, ToSpan, Zoned};
@@ -24,6 +25,9 @@ const PHRASES: &[&str] = &[
     "too many requests",
     "quota",
 ];
+
+/// How long after its written time of day a limit may still hold, in seconds.
+const MINUTE: i64 = 60;
 
 /// Months by the beginnings of their English names.
 const MONTHS: [&str; 12] =
@@ -124,7 +128,7 @@ fn time_of_day(lower: &str, now: &Zoned) -> Option<Timestamp> {
     })
 }
 
-/// The next moment that these words name: a day, if there is one, and a time.
+/// The end of the next minute that these words name: a day, if there is one, and a time.
 fn moment(words: &[&str], now: &Zoned) -> Option<Timestamp> {
     let mut rest = words;
     let mut day = None;
@@ -149,7 +153,7 @@ fn moment(words: &[&str], now: &Zoned) -> Option<Timestamp> {
     let time = time(rest.first()?, rest.get(1).copied())?;
     let at = |date: Date| {
         let zoned = date.to_datetime(time).to_zoned(now.time_zone().clone()).ok()?;
-        Some(zoned.timestamp())
+        zoned.timestamp().checked_add(SignedDuration::from_secs(MINUTE)).ok()
     };
     let Some((month, number)) = day else {
         let today = at(now.date())?;
@@ -212,12 +216,14 @@ mod tests {
             ("Claude AI usage limit reached|1795000000", "2026-11-18T11:06:40Z"),
             ("usage limit reached; try again at 2026-11-17T20:30:00Z", "2026-11-17T20:30:00Z"),
             // It is 19:00 at the user's.
-            ("5-hour limit reached ∙ resets 8pm", "2026-11-17T19:00:00Z"),
-            ("You've hit your limit · resets 3pm (Europe/Berlin)", "2026-11-18T14:00:00Z"),
-            ("You've hit your weekly limit · resets Nov 20 at 5am (UTC)", "2026-11-20T05:00:00Z"),
-            ("You've hit your usage limit. Try again at 11:34 PM.", "2026-11-17T22:34:00Z"),
-            ("usage limit. Try again at Jan 9th, 2027 11:45 PM.", "2027-01-09T22:45:00Z"),
-            ("usage limit: resets Jan 9, 5am", "2027-01-09T04:00:00Z"),
+            ("5-hour limit reached ∙ resets 8pm", "2026-11-17T19:01:00Z"),
+            ("You've hit your limit · resets 3pm (Europe/Berlin)", "2026-11-18T14:01:00Z"),
+            ("You've hit your weekly limit · resets Nov 20 at 5am (UTC)", "2026-11-20T05:01:00Z"),
+            ("You've hit your usage limit. Try again at 11:34 PM.", "2026-11-17T22:35:00Z"),
+            ("usage limit. Try again at Jan 9th, 2027 11:45 PM.", "2027-01-09T22:46:00Z"),
+            ("usage limit: resets Jan 9, 5am", "2027-01-09T04:01:00Z"),
+            // The minute in which it was written.
+            ("You've hit your session limit · resets 6pm (UTC)", "2026-11-17T18:01:00Z"),
             ("usage limit, try again in 3 days 2 hours 5 minutes.", "2026-11-20T20:05:00Z"),
             ("quota will reset after 2h30m15s.", "2026-11-17T20:30:15Z"),
             (

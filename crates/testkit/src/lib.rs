@@ -7,8 +7,13 @@
 
 pub mod aimock;
 pub mod features;
+pub mod http_client;
 pub mod model;
 pub mod naughty;
+pub mod network;
 pub mod person;
+pub mod picture;
+pub mod pooler;
+pub mod postgres;
 
 pub use naughty::{Naughty, NotText, dangers, naughty, not_utf8};

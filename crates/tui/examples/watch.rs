@@ -30,10 +30,14 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
         around: Arc::new(System),
         once: true,
         offers: Vec::new(),
+        archive: None,
+        answers: None,
+        notify: None,
+        pane: None,
     };
     let options = Options {
         json: false,
-        screen: Screen { is_terminal: false, width: 80, colour: false },
+        screen: Screen { is_terminal: false, width: 80, colour: false, cuts_lines: false },
         draws_in_place: false,
         view: view::Options::plain(System.now()),
     };

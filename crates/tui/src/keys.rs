@@ -5,7 +5,7 @@
 
 /// A key, or a pasted text.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Key {
+pub enum Key {
     /// A character.
     Char(char),
     /// A letter with Ctrl, in lower case.
@@ -44,10 +44,35 @@ pub(crate) enum Key {
     Paste(String),
     /// Anything else.
     Other,
+    /// Enter with Alt.
+    AltEnter,
+    /// Tab with Shift.
+    BackTab,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+    /// A function key, from 1.
+    Function(u8),
+    /// Arrow up with Alt.
+    AltUp,
+    /// Arrow down with Alt.
+    AltDown,
+    /// The terminal window has the focus.
+    FocusIn,
+    /// The terminal window has lost the focus.
+    FocusOut,
+    /// Enter with Shift, from terminals that tell it from Enter.
+    ShiftEnter,
+    /// Ctrl-_, which undoes a change to a text.
+    Undo,
+    /// No key: the terminal has said of which kind it is, as the number of its secondary attributes.
+    Terminal(u16),
 }
 
-/// Maximum length of a paste; the rest is dropped.
-const LONGEST_PASTE: usize = 64 * 1024;
+/// Maximum length of a paste; the rest is dropped. Whoever takes a paste of this length knows that it may
+/// be cut.
+pub(crate) const LONGEST_PASTE: usize = 1024 * 1024;
 /// The longest sequence that any terminal sends.
 const LONGEST: usize = 32;
 const PASTE_BEGINS: &[u8] = b"200~";
@@ -120,6 +145,7 @@ fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
         }
         [0x1b, b'O', letter, ..] => Some((Some(named(&[*letter])), 3)),
         [0x1b, b'O'] => None,
+        [0x1b, b'\r' | b'\n', ..] => Some((Some(Key::AltEnter), 2)),
         [0x1b, 0x7f | 0x08, ..] => Some((Some(Key::WordBackspace), 2)),
         [0x1b, letter @ b' '..=b'~', ..] => Some((Some(Key::Alt(char::from(*letter))), 2)),
         [0x1b, ..] => one(Key::Escape),
@@ -128,7 +154,8 @@ fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
         [0x7f | 0x08, ..] => one(Key::Backspace),
         [0, ..] => one(Key::Other),
         [letter @ 0x01..=0x1a, ..] => one(Key::Ctrl(char::from(b'a' + letter - 1))),
-        [0x1c..=0x1f, ..] => one(Key::Other),
+        [0x1f, ..] => one(Key::Undo),
+        [0x1c..=0x1e, ..] => one(Key::Other),
         [first, ..] => {
             let length = match first {
                 0x20..=0x7e => 1,
@@ -158,10 +185,24 @@ fn named(sequence: &[u8]) -> Key {
     let mut parameters = parameters.split(';');
     let number = parameters.next().unwrap_or_default();
     // Shift alone is ignored; Alt and Ctrl move by words.
-    let by_word = matches!(parameters.next(), Some("3" | "4" | "5" | "6" | "7"));
+    let modifier = parameters.next().unwrap_or_default();
+    let by_word = matches!(modifier, "3" | "4" | "5" | "6" | "7");
+    // Two ways in which terminals report Enter with a modifier: `13;2u` and `27;2;13~`.
+    if matches!((letter, number, parameters.next()), ("u", "13", None) | ("~", "27", Some("13"))) {
+        return match modifier {
+            "2" => Key::ShiftEnter,
+            "3" | "4" => Key::AltEnter,
+            _ => Key::Enter,
+        };
+    }
+    if let ("c", Some(kind)) = (letter, number.strip_prefix('>')) {
+        return kind.parse().map_or(Key::Other, Key::Terminal);
+    }
     match (letter, number, by_word) {
         ("A", _, false) => Key::Up,
+        ("A", _, true) => Key::AltUp,
         ("B", _, false) => Key::Down,
+        ("B", _, true) => Key::AltDown,
         ("C", _, false) => Key::Right,
         ("C", _, true) => Key::WordRight,
         ("D", _, false) => Key::Left,
@@ -170,8 +211,27 @@ fn named(sequence: &[u8]) -> Key {
         ("F", _, _) | ("~", "4" | "8", _) => Key::End,
         ("~", "3", false) => Key::Delete,
         ("~", "3", true) => Key::Alt('d'),
+        ("~", "5", _) => Key::PageUp,
+        ("~", "6", _) => Key::PageDown,
+        ("Z", _, _) => Key::BackTab,
+        ("I", "", _) => Key::FocusIn,
+        ("O", "", _) => Key::FocusOut,
+        ("P", _, _) => Key::Function(1),
+        ("Q", _, _) => Key::Function(2),
+        ("R", _, _) => Key::Function(3),
+        ("S", _, _) => Key::Function(4),
+        ("~", number, _) => function(number).map_or(Key::Other, Key::Function),
         _ => Key::Other,
     }
+}
+
+/// The function key of a number in a sequence such as `15~`.
+fn function(number: &str) -> Option<u8> {
+    // The numbers have gaps: 16 and 22 are no keys.
+    const NUMBERS: [&str; 12] =
+        ["11", "12", "13", "14", "15", "17", "18", "19", "20", "21", "23", "24"];
+    let at = NUMBERS.iter().position(|it| *it == number)?;
+    u8::try_from(at + 1).ok()
 }
 
 #[cfg(test)]
@@ -194,12 +254,20 @@ mod tests {
             ("\u{1b}", vec![Escape]),
             (
                 "\u{1b}[D\u{1b}[1~\u{1b}[3~y\u{1b}OPn",
-                vec![Left, Home, Delete, Char('y'), Other, Char('n')],
+                vec![Left, Home, Delete, Char('y'), Function(1), Char('n')],
             ),
             ("\u{1b}[A\u{1b}OBjk", vec![Up, Down, Char('j'), Char('k')]),
             ("\u{1b}[1;5C\u{1b}[1;3D\u{1b}[H\u{1b}OF", vec![WordRight, WordLeft, Home, End]),
             ("\u{1}\u{5}\u{15}\u{b}\u{17}", ['a', 'e', 'u', 'k', 'w'].map(Ctrl).to_vec()),
             ("\u{1b}b\u{1b}\u{7f}\u{7f}", vec![Alt('b'), WordBackspace, Backspace]),
+            ("\u{1b}\r\u{1b}[Z\u{1b}[5~\u{1b}[6~", vec![AltEnter, BackTab, PageUp, PageDown]),
+            ("\u{1b}[15~\u{1b}[24~\u{1b}[16~", vec![Function(5), Function(12), Other]),
+            ("\u{1b}[1;3A\u{1b}[1;5B", vec![AltUp, AltDown]),
+            ("\u{1b}[I\u{1b}[O", vec![FocusIn, FocusOut]),
+            (
+                "\u{1b}[13;2u\u{1b}[27;2;13~\u{1b}[13;3u\u{1f}",
+                vec![ShiftEnter, ShiftEnter, AltEnter, Undo],
+            ),
         ] {
             assert_eq!(keys(&[bytes]), expected, "{bytes:?}");
         }

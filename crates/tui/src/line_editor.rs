@@ -62,6 +62,18 @@ impl LineEditor {
             | Key::Down
             | Key::Ctrl(_)
             | Key::Alt(_)
+            | Key::AltEnter
+            | Key::BackTab
+            | Key::PageUp
+            | Key::PageDown
+            | Key::Function(_)
+            | Key::AltUp
+            | Key::AltDown
+            | Key::FocusIn
+            | Key::FocusOut
+            | Key::ShiftEnter
+            | Key::Terminal(_)
+            | Key::Undo
             | Key::Other => {}
         }
     }

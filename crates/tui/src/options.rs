@@ -25,6 +25,9 @@ pub struct Screen {
     pub width: u16,
     /// Whether to use colour.
     pub colour: bool,
+    /// Whether it cuts lines that have become too wide, as far as the environment tells. Most terminals
+    /// wrap them.
+    pub cuts_lines: bool,
 }
 
 impl Screen {

@@ -1,5 +1,7 @@
 //! The question that a person is asked, and the meaning of keys. Pure.
 
+mod typing;
+
 use punchlist_engine::policy::rules;
 use punchlist_engine::run::BY_HAND;
 use punchlist_formats::text::{Line, Style, width};
@@ -11,6 +13,11 @@ use serde_json::Value;
 
 use crate::keys::Key;
 use crate::line_editor::LineEditor;
+use crate::text::diff::unified;
+
+#[cfg(test)]
+pub(crate) use typing::PAUSE_MS;
+pub(crate) use typing::Typing;
 
 /// The open questions, oldest first, and the stage of the first one.
 pub(crate) struct Prompt {
@@ -21,6 +28,8 @@ pub(crate) struct Prompt {
     /// The configuration file to which rules are added, and the project that they are for.
     file: String,
     project: String,
+    /// Whether the front end can show a whole question.
+    can_view: bool,
 }
 
 /// What a person is doing about a question.
@@ -31,6 +40,8 @@ enum Stage {
     Always(usize),
     /// The person types another command.
     Command(LineEditor),
+    /// The person has typed this command, and is asked whether it is meant.
+    Edited(String),
     /// The person types the reason of a refusal.
     Reason(LineEditor),
 }
@@ -40,6 +51,8 @@ enum Stage {
 pub(crate) enum Pressed {
     /// An answer to a question.
     Answer(QuestionId, Answer),
+    /// The whole question is to be shown: see [`Prompt::whole`].
+    View,
     /// No answer.
     Nothing,
 }
@@ -47,12 +60,38 @@ pub(crate) enum Pressed {
 impl Prompt {
     /// A prompt without a question. Rules go into this file, for this project.
     pub(crate) fn new(file: String, project: String) -> Self {
-        Self { waiting: Vec::new(), drawn: None, stage: Stage::Asked, file, project }
+        let (waiting, stage) = (Vec::new(), Stage::Asked);
+        Self { waiting, drawn: None, stage, file, project, can_view: false }
+    }
+
+    /// The same for a front end that shows a whole question when [`Pressed::View`] asks for it.
+    pub(crate) fn with_view(self) -> Self {
+        Self { can_view: true, ..self }
     }
 
     /// Adds a question.
     pub(crate) fn ask(&mut self, asked: Asked) {
         self.waiting.push(asked);
+    }
+
+    /// Whether a question is open.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether the question itself is shown, and not a step of its answer.
+    pub(crate) fn is_at_first_step(&self) -> bool {
+        matches!(self.stage, Stage::Asked)
+    }
+
+    /// Whether the current question shows a diff.
+    pub(crate) fn has_diff(&self) -> bool {
+        self.waiting.first().is_some_and(|it| it.diff.is_some())
+    }
+
+    /// The open questions, oldest first.
+    pub(crate) fn ids(&self) -> Vec<QuestionId> {
+        self.waiting.iter().map(|it| it.id).collect()
     }
 
     /// Removes a question that is no longer open, and returns it.
@@ -67,13 +106,32 @@ impl Prompt {
     /// The current question, the number of open questions, and the lines below.
     pub(crate) fn shown(&self, options: &Options) -> Option<(&Asked, usize, Below)> {
         let asked = self.waiting.first()?;
-        let below = match &self.stage {
-            Stage::Asked => Below::keys(keys(asked)),
+        let mut below = match &self.stage {
+            Stage::Asked => Below { short_keys: short_keys(asked), ..Below::keys(keys(asked)) },
             Stage::Always(at) => self.rules(asked, *at),
-            Stage::Command(line) => typed("run instead: ", line, "Enter runs it", options),
+            Stage::Command(line) => typed("run instead: ", line, "Enter goes on", options),
+            Stage::Edited(text) => edited(text),
             Stage::Reason(line) => typed("why not: ", line, "Enter refuses", options),
         };
+        below.diff = diff(asked, options);
+        below.view = self.can_view.then(|| VIEW.to_owned());
         Some((asked, self.waiting.len(), below))
+    }
+
+    /// The same while keys go elsewhere: keys that would not answer are not shown. Their rows stay free.
+    pub(crate) fn shown_without_keys(&self, options: &Options) -> Option<(&Asked, usize, Below)> {
+        let (asked, count, mut below) = self.shown(options)?;
+        for key in below.keys.iter_mut().chain(&mut below.short_keys) {
+            *key = "\u{a0}".repeat(width(key));
+        }
+        Some((asked, count, below))
+    }
+
+    /// The sentence of the current question, and all that is asked, however long it is.
+    pub(crate) fn whole(&self, options: &Options) -> Option<(String, Vec<Line>)> {
+        let asked = self.waiting.first()?;
+        let lines = questions::unabridged(asked, &diff(asked, options), options);
+        Some((questions::sentence(asked), lines))
     }
 
     /// The rules that "always" would add, as text, and where.
@@ -107,10 +165,17 @@ impl Prompt {
             return Pressed::Nothing;
         }
         let id = asked.id;
+        if self.can_view && self.is_at_first_step() && *key == Key::Char('v') {
+            return Pressed::View;
+        }
         let answer = match std::mem::replace(&mut self.stage, Stage::Asked) {
             Stage::Asked => self.asked(key),
             Stage::Always(at) => self.always(at, key),
-            Stage::Command(line) => self.command(line, key),
+            Stage::Command(line) => {
+                self.command(line, key);
+                None
+            }
+            Stage::Edited(text) => self.edited(text, key),
             Stage::Reason(line) => self.reason(line, key),
         };
         answer.map_or(Pressed::Nothing, |answer| Pressed::Answer(id, answer))
@@ -167,21 +232,34 @@ impl Prompt {
         None
     }
 
-    fn command(&mut self, mut line: LineEditor, key: &Key) -> Option<Answer> {
-        let asked = self.waiting.first()?;
+    fn command(&mut self, mut line: LineEditor, key: &Key) {
         let text = line.text().trim().to_owned();
         if *key == Key::Escape {
-            return None;
+            return;
         }
         if *key == Key::Enter && !text.is_empty() {
-            let mut arguments = asked.arguments.clone();
+            // Somebody who wrote a message by mistake sees first what would run.
+            self.drawn = None;
+            self.stage = Stage::Edited(text);
+            return;
+        }
+        line.key(key);
+        self.stage = Stage::Command(line);
+    }
+
+    fn edited(&mut self, text: String, key: &Key) -> Option<Answer> {
+        if *key == Key::Char('y') {
+            let mut arguments = self.waiting.first()?.arguments.clone();
             if let Some(fields) = arguments.as_object_mut() {
                 fields.insert("command".to_owned(), Value::from(text));
             }
             return Some(Answer::Modify(arguments));
         }
-        line.key(key);
-        self.stage = Stage::Command(line);
+        if *key == Key::Char('e') {
+            self.stage = Stage::Command(LineEditor::new(&text));
+        } else if *key != Key::Escape {
+            self.stage = Stage::Edited(text);
+        }
         None
     }
 
@@ -207,6 +285,22 @@ fn keys(asked: &Asked) -> Vec<String> {
     questions::keys(asked)
 }
 
+/// The same in fewer words.
+fn short_keys(asked: &Asked) -> Vec<String> {
+    if asked.tool == BY_HAND { Vec::new() } else { questions::short_keys(asked) }
+}
+
+/// The key that shows a whole question.
+const VIEW: &str = "v view all";
+
+/// The command that would run, and the keys.
+fn edited(text: &str) -> Below {
+    let lines = text.lines().map(|it| format!("  {it}"));
+    let text = ["this would run instead:".to_owned()].into_iter().chain(lines).collect();
+    let keys = ["y run it", "e edit again", "Esc goes back"].map(str::to_owned).to_vec();
+    Below { text, ..Below::keys(keys) }
+}
+
 /// A line that is being typed, as far as it fits, and the keys that end it.
 fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Below {
     let mut drawn = Line::new();
@@ -214,6 +308,16 @@ fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Belo
     let room = usize::from(options.width).saturating_sub(1 + 3 + width(label));
     drawn.append(line.shown(room.max(8), options.glyphs));
     Below { drawn: vec![drawn], ..Below::keys(vec![enter.to_owned(), "Esc goes back".to_owned()]) }
+}
+
+/// The diff of a change, side by side where the screen is wide enough.
+fn diff(asked: &Asked, options: &Options) -> Vec<Line> {
+    const INDENT: u16 = 3;
+    let Some(diff) = &asked.diff else { return Vec::new() };
+    let columns = options.width.saturating_sub(1);
+    let indent = if columns > 4 * INDENT { INDENT } else { 0 };
+    let lines = unified(diff, columns - indent, options.glyphs).into_iter();
+    lines.map(|it| it.indented(usize::from(indent))).collect()
 }
 
 #[cfg(test)]
@@ -282,6 +386,28 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn the_diff_of_an_edit_has_line_numbers_and_marked_words() {
+        let mut prompt = prompt();
+        let diff = "@@ -7,2 +7,2 @@\n fn main() {\n-    let a = 1;\n+    let a = 2;\n";
+        prompt.ask(Asked { diff: Some(diff.to_owned()), command: None, ..asked(1, "edit") });
+        for (columns, expected) in [
+            (40, vec!["   7   fn main() {", "   8 -     let a = 1;", "   8 +     let a = 2;"]),
+            (124, vec!["   8 -     let a = 1;", "│ 8 +     let a = 2;"]),
+        ] {
+            let options = Options { width: columns, ..Options::plain(Timestamp::UNIX_EPOCH) };
+            let (asked, count, below) = prompt.shown(&options).unwrap();
+            let lines = questions::asking(asked, count, &below, 20, &options);
+            let text: Vec<String> = lines.iter().map(Line::to_plain).collect();
+            for expected in expected {
+                assert!(text.iter().any(|it| it.contains(expected)), "{columns}: {text:#?}");
+            }
+            assert!(lines.iter().all(|it| it.width() < usize::from(columns)), "{text:#?}");
+            let mut spans = lines.iter().flat_map(Line::spans);
+            assert!(spans.any(|it| it.style == Style::AddedWord && it.text == "2"));
+        }
+    }
+
+    #[test]
     fn a_reason_and_another_command_are_typed() {
         let mut prompt = prompt();
         let one = asked(1, "shell");
@@ -290,11 +416,30 @@ pub(crate) mod tests {
         let refused = Answer::Refuse(Some("not on a Friday".to_owned()));
         assert_eq!(press(&mut prompt, "rnot on a Fridaz\x7fy\r"), Pressed::Answer(one.id, refused));
         assert_eq!(press(&mut prompt, "r\x1b"), Pressed::Nothing, "escape goes back");
+        assert_eq!(press(&mut prompt, "e\x15./publish.sh --dr\ny"), Pressed::Nothing, "not drawn");
+        prompt.was_drawn();
+        let options = Options::plain(Timestamp::UNIX_EPOCH);
+        let (_, _, below) = prompt.shown(&options).unwrap();
+        assert_eq!(below.text, ["this would run instead:", "  ./publish.sh --dr"]);
+        assert_eq!(press(&mut prompt, "ey\n"), Pressed::Nothing);
+        prompt.was_drawn();
         let modified = json!({"item": 1, "command": "./publish.sh --dry"});
-        assert_eq!(
-            press(&mut prompt, "e\x15./publish.sh --dry\n"),
-            Pressed::Answer(one.id, Answer::Modify(modified))
-        );
+        assert_eq!(press(&mut prompt, "y"), Pressed::Answer(one.id, Answer::Modify(modified)));
+    }
+
+    #[test]
+    fn a_message_that_is_typed_at_a_question_runs_nothing() {
+        for text in ["explain why\n", "explain why\nYou see\n", "edit\n\n\n"] {
+            let mut prompt = prompt();
+            prompt.ask(asked(1, "shell"));
+            prompt.was_drawn();
+            for key in Decoder::default().push(text.as_bytes()) {
+                assert_eq!(prompt.key(&key), Pressed::Nothing, "{text:?}");
+                prompt.was_drawn();
+            }
+            assert_eq!(press(&mut prompt, "\x1b"), Pressed::Nothing);
+            assert!(prompt.is_at_first_step());
+        }
     }
 
     #[test]

@@ -5,5 +5,8 @@
 
 mod front_end;
 mod lines;
+mod notices;
 
 pub use front_end::{Shown, Terminal};
+pub use notices::About;
+pub(crate) use notices::Notices;

@@ -2,14 +2,17 @@
 //! and pager.
 //!
 //! [`output`] writes results and messages, `frame` and `inline_terminal` draw in place,
-//! [`keyboard`] asks a person, `key_reader` and `signals` receive keys and signals.
+//! [`keyboard`] and [`answer_prompt`] ask a person, [`kind`] says what the terminal can do, `key_reader` and `signals` receive keys and signals.
 
+pub(crate) mod ansi;
+pub mod answer_prompt;
 pub mod editing;
-mod frame;
+pub(crate) mod frame;
 pub(crate) mod inline_terminal;
 pub mod input;
 pub(crate) mod key_reader;
 pub mod keyboard;
+pub mod kind;
 pub mod output;
 pub mod pager;
 pub mod progress;

@@ -1,9 +1,17 @@
 //! Shows all agents, at a terminal or for a program: one loop that waits for a wake-up, reads, and
 //! shows the rows.
 //!
+//! `feed` has the rows for the terminal UI, whose dialog shows the same board.
+//!
 //! The engine's watcher reads, joins and records. `wake` has the sources of wake-ups, `selection`
-//! the viewer's selection, `show` the outputs.
+//! the viewer's selection, `answering` the question that is being answered, `reply` the reply that is
+//! typed, `board` the picture of all of them, `show` the outputs.
 
+mod answering;
+mod board;
+mod feed;
+mod own_text;
+mod reply;
 mod selection;
 mod show;
 mod wake;
@@ -15,14 +23,27 @@ use std::time::{Duration, Instant};
 use pollster::block_on;
 use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
+use punchlist_engine::watch::archive::Archive;
 use punchlist_engine::watch::{self, Recorder, StoreSource, Viewer, Watcher};
 use punchlist_model::agents::Row;
+use punchlist_model::call::{Answer, News, Question};
 use punchlist_model::store::Following;
+use punchlist_model::{ConversationId, QuestionId};
 
+use crate::keys::Key;
+use crate::notify::Notify;
 use crate::options::Options;
 use crate::terminal::output;
 use crate::terminal::signals::Request;
-use show::Show;
+use answering::answered_elsewhere;
+pub(crate) use answering::{Answering, Step};
+pub use answering::{Answers, Wake as WakeSession};
+pub(crate) use board::Board;
+pub use feed::AgentSource;
+pub(crate) use feed::{AgentFeed, AgentsSeen};
+pub(crate) use reply::{ReplyStep, Replying, asks_its_user};
+pub(crate) use selection::Pressed;
+use show::{Show, Shown};
 use wake::Wake;
 
 /// How often durations on the screen are updated.
@@ -48,20 +69,55 @@ pub struct Watch<'a> {
     pub once: bool,
     /// Suggestions for agents without a list: the agent, and the command that sets it up.
     pub offers: Vec<(String, String)>,
+    /// The rows that a person has put away, if they are kept.
+    pub archive: Option<Archive>,
+    /// Who answers questions in place, if a person is there.
+    pub answers: Option<Answers>,
+    /// Tells a person who is not at the terminal, if given.
+    pub notify: Option<Notify>,
+    /// Shows only one agent, in a narrow split.
+    pub pane: Option<Pane>,
+}
+
+/// Which agent is shown in a narrow split.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pane {
+    /// The beginning or the end of the id of its session. Without one, the agent that comes first.
+    pub session: Option<String>,
+    /// The project whose agents come before all others.
+    pub project: Option<String>,
+}
+
+impl Pane {
+    /// The agent to show.
+    fn chosen<'a>(&self, rows: &'a [Row]) -> Option<&'a Row> {
+        if let Some(session) = &self.session {
+            let is_it = |row: &&Row| {
+                let id = row.key.split('/').nth(1).unwrap_or_default();
+                id.starts_with(session.as_str()) || id.ends_with(session.as_str())
+            };
+            return rows.iter().find(is_it);
+        }
+        let is_near = |row: &&Row| self.project.as_ref() == Some(&row.project);
+        let agents = || rows.iter().filter(|it| it.sub_agent.is_none());
+        agents().find(is_near).or_else(|| agents().next())
+    }
 }
 
 /// Watches until it is interrupted. Returns the exit code.
 pub fn run(watch: Watch<'_>, options: Options) -> Result<u8, Fail> {
-    let Watch { options: watched, source, recorder, around, once, offers } = watch;
+    let Watch { options: watched, source, recorder, around, once, .. } = watch;
+    let shown =
+        Shown { offers: watch.offers, archive: watch.archive, is_pane: watch.pane.is_some() };
     let (tell, woken) = channel();
     let wake = tell.clone();
     let wake = move || drop(wake.send(Wake::Files));
     let is_piped = watched.is_piped;
-    let watcher = Watcher::new(watched, around.clone(), source, recorder, wake);
+    let watcher = Watcher::new(watched, Arc::clone(&around), source, recorder, wake);
     // Before the terminal is taken over, so that an interrupt restores it.
     wake::signals(tell.clone());
     let for_programs = options.json;
-    let show = Show::open(options, once, offers, around)?;
+    let show = Show::open(options, once, shown, Arc::clone(&around))?;
     if let Some(keyboard) = show.keyboard() {
         wake::keys(keyboard, tell.clone());
     }
@@ -74,6 +130,11 @@ pub fn run(watch: Watch<'_>, options: Options) -> Result<u8, Fail> {
         for_programs,
         ends_at_once: once && !is_piped,
         exit: None,
+        around,
+        rows: Vec::new(),
+        answers: watch.answers,
+        notify: watch.notify,
+        pane: watch.pane,
     };
     watching.run(&woken)
 }
@@ -99,6 +160,10 @@ impl Viewer for Output {
     fn follow(&mut self, changes: Following) {
         wake::plans(changes, self.tell.clone());
     }
+
+    fn hear(&mut self, news: News) {
+        wake::news(news, self.tell.clone());
+    }
 }
 
 struct Watching<'a> {
@@ -110,6 +175,12 @@ struct Watching<'a> {
     ends_at_once: bool,
     /// The exit code, once it is time to leave.
     exit: Option<Result<u8, Fail>>,
+    around: Arc<dyn Around>,
+    /// The rows of the last look.
+    rows: Vec<Row>,
+    answers: Option<Answers>,
+    notify: Option<Notify>,
+    pane: Option<Pane>,
 }
 
 impl Watching<'_> {
@@ -118,9 +189,12 @@ impl Watching<'_> {
             let began = Instant::now();
             self.output.show.begin_reading();
             let rows = block_on(self.watcher.look(&mut self.output))?;
+            self.tell_notices(&rows);
+            self.rows = self.with_last_lines(rows);
+            self.forget_answered();
             self.leave_if_closed();
             let is_over = self.exit.is_some() || self.ends_at_once;
-            if !self.show(&rows, is_over)? || is_over {
+            if !self.show(is_over)? || is_over {
                 break;
             }
             // A slow frame is followed by a longer pause.
@@ -132,11 +206,136 @@ impl Watching<'_> {
     }
 
     /// Shows the rows. Returns whether anybody still reads.
-    fn show(&mut self, rows: &[Row], is_over: bool) -> Result<bool, Fail> {
+    fn show(&mut self, is_over: bool) -> Result<bool, Fail> {
         if self.for_programs && self.exit.is_some() {
             return Ok(false);
         }
+        let one = self.pane.as_ref().map(|it| it.chosen(&self.rows).cloned());
+        let rows = match &one {
+            Some(row) => row.as_slice(),
+            None => &self.rows,
+        };
         self.output.show.rows(rows, &self.watcher.notes(), is_over)
+    }
+
+    /// Tells a person who is not at the terminal what has changed.
+    fn tell_notices(&mut self, rows: &[Row]) {
+        let Some(notify) = &mut self.notify else { return };
+        let now = self.around.now();
+        for notice in block_on(self.watcher.notices(rows, notify.has_command())) {
+            notify.give(&notice, now);
+        }
+    }
+
+    /// The rows, with the last text of our own agent in the row that is open.
+    fn with_last_lines(&self, mut rows: Vec<Row>) -> Vec<Row> {
+        let opened = self.output.show.board.opened();
+        let row = rows.iter_mut().find(|it| Some(it.key.as_str()) == opened && it.turns > 0);
+        if let Some((row, store)) = row.zip(self.watcher.store()) {
+            row.said = block_on(own_text::last(&**store, &row.key)).unwrap_or_default();
+        }
+        rows
+    }
+
+    /// Takes questions off the screen that were answered elsewhere.
+    fn forget_answered(&mut self) {
+        let waiting: Vec<QuestionId> = self.watcher.questions().map(|it| it.asked.id).collect();
+        let Some(answering) = self.output.show.board.answering() else { return };
+        let mut told = None;
+        for id in answering.gone(&waiting) {
+            told = answering.question(id).map(|it| answered_elsewhere(self.watcher.store(), it));
+            answering.settle(id);
+        }
+        if let Some(text) = told {
+            self.output.show.board.tell(text);
+        }
+    }
+
+    /// Handles a key.
+    fn key(&mut self, key: &Key) -> Result<(), Fail> {
+        if let Some(notify) = &mut self.notify {
+            notify.key(key);
+        }
+        if self.output.show.board.answering().is_some() && *key != Key::Ctrl('c') {
+            if let Step::Answer(id, answer) = self.output.show.board.answer_key(key) {
+                self.answer(id, *answer);
+            }
+            return Ok(());
+        }
+        if *key != Key::Ctrl('c')
+            && let Some(step) = self.output.show.board.reply_key(key)
+        {
+            if let ReplyStep::Send(id, text) = step {
+                self.reply(id, text);
+            }
+            return Ok(());
+        }
+        match self.output.show.board.key(key) {
+            Pressed::Leave => self.exit = Some(Ok(0)),
+            Pressed::Archive(row) => {
+                if let Some(row) = self.rows.iter().find(|it| it.key == row) {
+                    self.output.show.board.archive(row)?;
+                }
+            }
+            Pressed::Answer(row) => self.ask(row.as_deref()),
+            Pressed::Redraw => self.output.show.redraw(),
+            Pressed::Stay => {}
+        }
+        Ok(())
+    }
+
+    /// Asks the questions of a row, or all questions, at this terminal.
+    fn ask(&mut self, row: Option<&str>) {
+        let row = row.and_then(|key| self.rows.iter().find(|it| it.key == key));
+        let is_of = |it: &&Question| match row {
+            Some(row) => row.question.is_some_and(|id| id == it.asked.id),
+            None => true,
+        };
+        let questions: Vec<Question> = self.watcher.questions().filter(is_of).cloned().collect();
+        let Some(answers) = &self.answers else {
+            let text = "questions are answered by a person at a terminal";
+            return self.output.show.board.tell(text.to_owned());
+        };
+        let replying = self.session_that_asks(row);
+        match (Answering::new(questions, &answers.rules_file), replying) {
+            (Some(answering), _) => self.output.show.board.ask(answering),
+            (None, Some(replying)) => self.output.show.board.reply(replying),
+            (None, None) => {
+                let text = "no question can be answered here: answer it where the agent runs";
+                self.output.show.board.tell(text.to_owned());
+            }
+        }
+    }
+
+    /// A session of our own agent that asks its user something: that of the row, or the first.
+    fn session_that_asks(&self, row: Option<&Row>) -> Option<Replying> {
+        let row = match row {
+            Some(row) => Some(row).filter(|it| asks_its_user(it)),
+            None => self.rows.iter().find(|it| asks_its_user(it)),
+        }?;
+        let store = self.watcher.store()?;
+        let said = block_on(own_text::last(&**store, &row.key)).unwrap_or_default();
+        Replying::to(row, &said)
+    }
+
+    /// Gives a session the reply that a person typed.
+    fn reply(&mut self, id: ConversationId, text: String) {
+        let Some(answers) = &self.answers else { return };
+        let told = answers.reply(id, text, &self.around);
+        self.output.show.board.tell(told.unwrap_or_else(|why| why.message));
+        self.watcher.store_changed();
+    }
+
+    fn answer(&mut self, id: QuestionId, answer: Answer) {
+        let (Some(answers), Some(answering)) = (&self.answers, self.output.show.board.answering())
+        else {
+            return;
+        };
+        let Some(question) = answering.question(id).cloned() else { return };
+        answering.settle(id);
+        let told = answers.give(&question, answer, self.around.now());
+        self.output.show.board.tell(told.unwrap_or_else(|why| why.message));
+        self.watcher.store_changed();
     }
 
     /// Leaves if nobody reads the lines any more.
@@ -174,18 +373,17 @@ impl Watching<'_> {
                 self.watcher.store_lost(&why);
                 Ok(())
             }
-            Wake::Key(key) => {
-                if self.output.show.key(&key) {
-                    self.exit = Some(Ok(0));
-                }
+            Wake::Store => {
+                self.watcher.store_changed();
                 Ok(())
             }
+            Wake::Key(key) => self.key(&key),
             Wake::Signal(Request::Leave(code)) => {
                 self.exit = Some(Ok(code));
                 Ok(())
             }
             Wake::Signal(Request::Resize) => {
-                self.output.show.resized();
+                self.output.show.redraw();
                 Ok(())
             }
             Wake::Signal(Request::Pause) => self.output.show.pause(),

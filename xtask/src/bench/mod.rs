@@ -9,11 +9,15 @@ mod mcp;
 mod mcp_peers;
 mod measure;
 mod peers;
+mod postgres;
 mod run;
 mod sched;
+mod serve;
 mod store;
+mod streaming;
 mod streams;
 mod table;
+mod tui;
 mod turn;
 mod watch;
 
@@ -69,16 +73,40 @@ pub(crate) const BENCHES: &[Bench] = &[
         run: watch::run,
     },
     Bench {
+        name: "serve",
+        about: "durable adds over HTTP beside the disk, events, load of 200 streams, 10,000 plans",
+        rounds: ROUNDS,
+        run: serve::run,
+    },
+    Bench {
         name: "sched",
         about: "a random graph of 100,000 calls, beside one tokio task per node",
         rounds: ROUNDS,
         run: sched::run,
     },
     Bench {
+        name: "tui",
+        about: "a frame with 1,000 items beside ratatui's list, the first screen, idle time, streaming",
+        rounds: ROUNDS,
+        run: tui::run,
+    },
+    Bench {
         name: "turn",
         about: "what a session adds to a model call, beside the provider client alone",
         rounds: 5,
         run: turn::run,
+    },
+    Bench {
+        name: "postgres",
+        about: "1 to 64 workers on a PostgreSQL server, beside the same statements by hand",
+        rounds: 3,
+        run: postgres::run,
+    },
+    Bench {
+        name: "postgres-full",
+        about: "the same, and `next` among ten million items",
+        rounds: 3,
+        run: postgres::run_full,
     },
     Bench {
         name: "peers",
@@ -130,11 +158,11 @@ mod tests {
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
         check(
             &[],
-            "say which benchmark: cold, store, hook, mcp, streams, watch, sched, turn, peers",
+            "say which benchmark: cold, store, hook, mcp, streams, watch, serve, sched, tui, turn, postgres, postgres-full, peers",
         );
         check(
             &["moon"],
-            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, sched, turn, peers",
+            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, serve, sched, tui, turn, postgres, postgres-full, peers",
         );
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");

@@ -171,7 +171,7 @@ fn plan(step: &str) -> String {
 }
 
 /// A program and its output.
-struct Watched {
+pub(super) struct Watched {
     child: Child,
     printed: Receiver<(Instant, Vec<u8>)>,
     /// Output that was not searched yet.
@@ -179,7 +179,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn start(mut command: Command) -> Result<Self, String> {
+    pub(super) fn start(mut command: Command) -> Result<Self, String> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
         let mut output = child.stdout.take().ok_or("it prints nothing")?;
@@ -195,8 +195,14 @@ impl Watched {
         Ok(Self { child, printed, rest: Vec::new() })
     }
 
+    /// Presses keys.
+    pub(super) fn types(&mut self, keys: &str) -> Result<(), String> {
+        let keyboard = self.child.stdin.as_mut().ok_or("it has no keyboard")?;
+        keyboard.write_all(keys.as_bytes()).map_err(|error| error.to_string())
+    }
+
     /// The time at which a text was printed.
-    fn wait_for(&mut self, text: &str, patience: Duration) -> Result<Instant, String> {
+    pub(super) fn wait_for(&mut self, text: &str, patience: Duration) -> Result<Instant, String> {
         let until = Instant::now() + patience;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -218,7 +224,7 @@ impl Watched {
     }
 
     /// The process inside the terminal.
-    fn inner(&self) -> Result<u32, String> {
+    pub(super) fn inner(&self) -> Result<u32, String> {
         let outer = self.child.id();
         let path = format!("/proc/{outer}/task/{outer}/children");
         let children = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
@@ -267,14 +273,16 @@ fn append(path: &Path) -> Result<File, String> {
 
 /// Processor time of two programs in ticks, during a function.
 fn count(pids: [u32; 2], during: impl FnOnce()) -> Result<[u128; 2], String> {
-    let ticks = |pid: u32| {
-        let text =
-            fs::read_to_string(format!("/proc/{pid}/stat")).map_err(|error| error.to_string())?;
-        processor_time(&text).ok_or_else(|| format!("the processor time of {pid} cannot be read"))
-    };
     let before = [ticks(pids[0])?, ticks(pids[1])?];
     during();
     Ok([ticks(pids[0])? - before[0], ticks(pids[1])? - before[1]])
+}
+
+/// The processor time that a program has used, in ticks.
+pub(super) fn ticks(pid: u32) -> Result<u128, String> {
+    let text =
+        fs::read_to_string(format!("/proc/{pid}/stat")).map_err(|error| error.to_string())?;
+    processor_time(&text).ok_or_else(|| format!("the processor time of {pid} cannot be read"))
 }
 
 /// The ticks in `/proc/PID/stat`. The process name in it may contain anything.

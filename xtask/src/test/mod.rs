@@ -5,8 +5,12 @@
 //! `true`, a skipped group is a failure, so that CI never skips tests silently.
 
 mod agents;
+mod api;
+mod apt;
+mod browser;
 mod mcp;
 mod npm;
+pub(crate) mod postgres;
 mod providers;
 mod results;
 mod tally;
@@ -70,9 +74,27 @@ pub(crate) const GROUPS: &[Group] = &[
         finish: |_| Ok(()),
     },
     Group {
+        name: "api",
+        about: "the HTTP API and MCP over HTTP with test programs of others; needs Python and npm",
+        prepare: api::prepare,
+        finish: |_| Ok(()),
+    },
+    Group {
         name: "providers",
         about: "model providers, played by a mock server of others; needs npm and Node, as above",
         prepare: providers::prepare,
+        finish: |_| Ok(()),
+    },
+    Group {
+        name: "browser",
+        about: "the dashboard in Chromium; needs Debian's chromium and chromium-driver, and npm",
+        prepare: browser::prepare,
+        finish: |_| Ok(()),
+    },
+    Group {
+        name: "postgres",
+        about: "the store on a real server; needs PostgreSQL's programs, or npm and Node",
+        prepare: postgres::prepare,
         finish: |_| Ok(()),
     },
 ];
@@ -83,7 +105,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         return run_older(names);
     }
     let groups = chosen(names)?;
-    let must_run = std::env::var("CI").is_ok_and(|it| it == "true");
+    let must_run = is_ci();
     let mut total = Tally::default();
     for group in groups {
         warn(&format!("== {}: {}", group.name, group.about));
@@ -105,11 +127,22 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     if total.failed == 0 { Ok(()) } else { Err(Failure::Reported) }
 }
 
-/// Runs the agents' tests with older releases, and keeps the results. A failing test is a result,
-/// not an error.
+/// Whether nothing may be skipped.
+fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|it| it == "true")
+}
+
+/// Runs the agents' tests with older releases, and keeps the results: a failing test is a result, not
+/// an error. For PostgreSQL, runs the tests with every server that can be had, and behind a pooler.
 fn run_older(names: &[&str]) -> Result<(), Failure> {
+    if names == ["postgres", "--full"] {
+        let steps = postgres::prepare_full().map_err(Failure::Failed)?;
+        let tally = run_all("postgres --full", steps, is_ci())?;
+        say(&format!("postgres --full: {tally}"));
+        return if tally.failed == 0 { Ok(()) } else { Err(Failure::Reported) };
+    }
     if names != ["agents", "--full"] {
-        return Err(Failure::Usage("--full is for the group agents alone".to_owned()));
+        return Err(Failure::Usage("--full is for the group agents or postgres alone".to_owned()));
     }
     let steps = agents::prepare_older().map_err(Failure::Failed)?;
     let tally = run_all("agents --full", steps, false)?;
@@ -233,14 +266,17 @@ mod tests {
     #[test]
     fn an_unknown_group_is_a_usage_error_that_names_the_known_ones() {
         let Err(Failure::Usage(message)) = chosen(&["core", "moon"]) else { panic!("accepted") };
-        assert_eq!(message, "there is no group \"moon\"; there is: core, agents, mcp, providers");
+        assert_eq!(
+            message,
+            "there is no group \"moon\"; there is: core, agents, mcp, api, providers, browser, postgres"
+        );
     }
 
     #[test]
     fn older_releases_are_asked_for_with_the_agents_and_nothing_else() {
         for names in [&["--full"][..], &["core", "--full"], &["agents", "mcp", "--full"]] {
             let Err(Failure::Usage(message)) = run(names) else { panic!("accepted") };
-            assert_eq!(message, "--full is for the group agents alone");
+            assert_eq!(message, "--full is for the group agents or postgres alone");
         }
     }
 

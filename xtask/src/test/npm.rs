@@ -46,6 +46,9 @@ impl Package {
             return Ok(program);
         }
         warn(&format!("installing {name} {version}; some hundred megabytes …"));
+        // npm does not complete what an earlier call left incomplete, for example because a part of a
+        // new release was not there yet.
+        std::fs::remove_dir_all(place.join("node_modules")).ok();
         let mut npm = npm();
         npm.args(["install", "--no-audit", "--no-fund", "--no-save", "--loglevel", "error"]);
         if !has_script {

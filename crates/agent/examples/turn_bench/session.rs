@@ -11,7 +11,10 @@ use punchlist_agent::provider::{
     ClientOptions, Failure, Genai, KeySource, Kind, ModelAnswer, ModelName, ModelOptions,
     ModelRequest, OnDelta, Provider, ProviderConfig, Surroundings,
 };
-use punchlist_agent::session::{Event, Facts, FrontEnd, Input, Session, SessionSettings, World};
+use punchlist_agent::session::{
+    Event, Facts, FrontEnd, Input, Session, SessionModel, SessionPlace, SessionSettings,
+    SessionTools, SessionUser, World,
+};
 use punchlist_agent::turn::{self, CallLimits, Ending};
 use punchlist_engine::fail::Fail;
 use punchlist_engine::{Around as _, Engine, System};
@@ -87,33 +90,38 @@ fn world(store: Arc<dyn Store>, provider: Arc<dyn Provider>, directory: &Path) -
     };
     let options = mcp::Options::new(directory.to_owned(), Processes::none(), lookup);
     World {
-        engine: Engine::open(store, System),
-        around: Arc::new(System),
-        project: "bench".to_owned(),
-        directory: directory.to_owned(),
-        process: None,
-        person: Actor::person("nobody"),
-        is_attended: false,
-        provider,
-        connect: Arc::new(|_| Err(Fail::usage("there are no other models"))),
-        price: None,
-        model_options: ModelOptions::default(),
-        tools: vec![look()],
-        servers: Arc::new(mcp::connect(Vec::new(), options)),
-        turn_tools: Arc::new(|_, _| Vec::new()),
-        policy: Policy::new(Vec::new(), Vec::new()),
-        processes: Processes::none(),
-        outputs: directory.join("outputs"),
-        rules_file: directory.join("config.toml"),
-        limits: Limits::default(),
-        reminders: punchlist_model::remind::Policy::default(),
-        facts: Facts {
-            directory: "/project".to_owned(),
-            operating_system: "linux".to_owned(),
-            date: "2026-03-01".to_owned(),
-            ..Facts::default()
+        model: SessionModel {
+            provider,
+            connect: Arc::new(|_| Err(Fail::usage("there are no other models"))),
+            price: None,
+            options: ModelOptions::default(),
+            reminders: punchlist_model::remind::Policy::default(),
+            context: ContextOptions { context_tokens: CONTEXT, ..ContextOptions::default() },
+            facts: Facts {
+                directory: "/project".to_owned(),
+                operating_system: "linux".to_owned(),
+                date: "2026-03-01".to_owned(),
+                ..Facts::default()
+            },
         },
-        context: ContextOptions { context_tokens: CONTEXT, ..ContextOptions::default() },
+        tools: SessionTools {
+            all: vec![look()],
+            servers: Arc::new(mcp::connect(Vec::new(), options)),
+            turn_tools: Arc::new(|_, _| Vec::new()),
+            policy: Policy::new(Vec::new(), Vec::new()),
+            processes: Processes::none(),
+            outputs: directory.join("outputs"),
+            rules_file: directory.join("config.toml"),
+        },
+        place: SessionPlace {
+            engine: Engine::open(store, System),
+            around: Arc::new(System),
+            project: "bench".to_owned(),
+            directory: directory.to_owned(),
+            process: None,
+            limits: Limits::default(),
+        },
+        user: SessionUser { person: Actor::person("nobody"), asks_as: None, is_attended: false },
     }
 }
 

@@ -12,8 +12,9 @@ use super::quote::{DATA, fenced_within};
 use super::record::{self, Record, Unit, What};
 use super::{Context, ContextOptions};
 use crate::provider::{Message, TokenUsage};
+use crate::session::Recorded;
 
-/// So many of the newest rounds stay whole.
+/// How many of the newest rounds stay whole.
 const NEWEST: usize = 2;
 
 /// A summary must gain at least the limit divided by this, or it is not worth a model call.
@@ -129,6 +130,45 @@ pub fn summary_request(context: &Context<'_>) -> Option<SummaryRequest> {
         system: SUMMARISE.to_owned(),
         messages: vec![Message::User(text)],
     })
+}
+
+/// A summary of a whole conversation, and what it takes the place of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WholeSummary {
+    /// What the model is asked.
+    pub summary: SummaryRequest,
+    /// How many messages are summarised.
+    pub messages: usize,
+    /// Their tokens, estimated.
+    pub tokens: u64,
+}
+
+/// What the model is asked to summarise a whole conversation: everything since the last summary, and
+/// that summary. `keep`: what the user wants to be kept. `None` if nothing was said since.
+pub fn whole_summary(
+    entries: &[Recorded],
+    keep: Option<&str>,
+    options: &ContextOptions,
+) -> Option<WholeSummary> {
+    let units = record::since_summary(entries);
+    let said = || units.iter().filter(|it| !matches!(it.what, What::Summary(_)));
+    let through = said().map(|it| it.last).max()?;
+    let most = usize::try_from(limit(options).saturating_mul(4)).unwrap_or(usize::MAX);
+    let transcript = messages::transcript(&units, most);
+    let keep = keep.map(|it| format!("\n\nThe user wants this to be kept: {it}"));
+    let keep = keep.unwrap_or_default();
+    let text = format!("{}\n\n{WANTED}{keep}", fenced_within("Record", DATA, &transcript, most));
+    let (system, messages) = (SUMMARISE.to_owned(), vec![Message::User(text)]);
+    Some(WholeSummary {
+        summary: SummaryRequest { through, system, messages },
+        messages: said().map(Unit::messages).sum(),
+        tokens: units.iter().map(|it| estimate(bytes(it, false))).sum(),
+    })
+}
+
+/// The tokens of a text, estimated.
+pub fn tokens_of(text: &str) -> u64 {
+    estimate(text.len())
 }
 
 /// Whether the turn has a summary and no answer after it: there is at most one between two answers.

@@ -49,7 +49,7 @@ pub(super) struct CallAndResult<'a> {
 
 impl Unit<'_> {
     /// How many messages it becomes.
-    fn messages(&self) -> usize {
+    pub(super) fn messages(&self) -> usize {
         if self.has_calls() { 2 } else { 1 }
     }
 
@@ -74,11 +74,17 @@ impl Unit<'_> {
     }
 }
 
-/// The record that a call shows: a summary, the last messages of earlier turns, and this turn.
+/// The record that a call shows: the last summary, the last messages of earlier turns, and this turn.
 pub(super) fn of<'a>(context: &Context<'a>) -> Record<'a> {
     let mut history = window(units(context.earlier), context.options.history);
     let mut turn = units(context.turn);
     let Some((number, through, text)) = last_summary(context.turn) else {
+        // Whoever wants no history wants no summary of it.
+        let summary = summary_of(context.earlier).filter(|_| context.options.history > 0);
+        if let Some(summary) = summary {
+            history.retain(|it| it.first > summary.last);
+            history.insert(0, summary);
+        }
         let turn_begins = history.len();
         history.extend(turn);
         return Record { units: history, turn_begins, summary: None };
@@ -95,6 +101,20 @@ pub(super) fn of<'a>(context: &Context<'a>) -> Record<'a> {
     Record { units, turn_begins, summary: Some(number) }
 }
 
+/// The last summary of these entries and everything after what it covers.
+pub(super) fn since_summary(entries: &[Recorded]) -> Vec<Unit<'_>> {
+    let summary = summary_of(entries);
+    let through = summary.as_ref().map_or(0, |it| it.last);
+    let rest = units(entries).into_iter().filter(|it| it.first > through);
+    summary.into_iter().chain(rest).collect()
+}
+
+fn summary_of(entries: &[Recorded]) -> Option<Unit<'_>> {
+    let (first, last, text) = last_summary(entries).filter(|it| !is_blank(it.2))?;
+    let turn = entries.iter().find(|it| it.number == first).map_or(0, |it| it.turn);
+    Some(Unit { first, last, turn, what: What::Summary(text) })
+}
+
 fn turn_of(context: &Context<'_>) -> u32 {
     context.turn.last().map_or(0, |it| it.turn)
 }
@@ -108,6 +128,7 @@ fn last_summary(entries: &[Recorded]) -> Option<(u64, u64, &str)> {
         | Entry::Result(_)
         | Entry::Told { .. }
         | Entry::Info { .. }
+        | Entry::Used { .. }
         | Entry::Ended { .. } => None,
     })
 }
@@ -139,6 +160,7 @@ fn units(entries: &[Recorded]) -> Vec<Unit<'_>> {
             | Entry::Result(_)
             | Entry::Info { .. }
             | Entry::Summary { .. }
+            | Entry::Used { .. }
             | Entry::Ended { .. } => {}
         }
     }
@@ -174,6 +196,7 @@ fn calls<'a>(answer: &'a Answer, number: u64, rest: &'a [Recorded]) -> Vec<CallA
             | Entry::Told { .. }
             | Entry::Info { .. }
             | Entry::Summary { .. }
+            | Entry::Used { .. }
             | Entry::Ended { .. } => None,
         })
         .collect();

@@ -38,7 +38,7 @@ impl Translator {
                     out.push(Event::Leader(LeaderEvent::Began { session, model, version }));
                 }
             }
-            Kind::Text { role: Role::Assistant, text, delta } if !is_sub => {
+            Kind::Text { role: Role::Assistant, text, delta, .. } if !is_sub => {
                 if !(*delta && self.is_open) {
                     out.push(Event::Calling(Purpose::Work));
                 }
@@ -59,8 +59,9 @@ impl Translator {
                 let Some(call) = self.calls.remove(&*call_id.to_str()) else { return };
                 let text = output.as_ref().map(|it| it.to_str().into_owned());
                 let is_error = *status != Outcome::Success;
+                let is_cancelled = *status == Outcome::Cancelled;
                 let text = text.unwrap_or_default();
-                out.push(Event::CallEnded { call, is_error, text });
+                out.push(Event::CallEnded { call, is_error, is_cancelled, text });
             }
             Kind::Usage(usage) => out.push(Event::Leader(LeaderEvent::Used(*usage))),
             Kind::Info { text } if !is_sub => out.push(Event::Info(text.to_str().into_owned())),

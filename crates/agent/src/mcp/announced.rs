@@ -1,5 +1,5 @@
-//! What a server announces as its tools, checked and bounded. Of a hostile announcement as much is used
-//! as can be shown and checked safely; the rest is left out, with a note.
+//! The tools that a server announces, checked and bounded. A tool that cannot be shown or checked safely is
+//! left out, with a note.
 
 mod schema;
 

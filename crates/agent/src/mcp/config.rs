@@ -153,10 +153,12 @@ fn values(all: BTreeMap<String, String>) -> BTreeMap<String, Template> {
     all.into_iter().map(|(name, text)| (name, Template::of_user(&text))).collect()
 }
 
-/// Whether a header usually has a key in it.
-fn is_secret(header: &str) -> bool {
-    let header = header.to_lowercase();
-    ["authorization", "cookie", "key", "token", "secret"].iter().any(|it| header.contains(it))
+/// Whether a header or a variable with this name usually has a key in it.
+pub(super) fn is_secret(name: &str) -> bool {
+    let name = name.to_lowercase();
+    ["authorization", "cookie", "key", "token", "secret", "password"]
+        .iter()
+        .any(|it| name.contains(it))
 }
 
 fn duration(value: &Value) -> Result<Duration, String> {

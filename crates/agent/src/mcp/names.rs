@@ -28,6 +28,19 @@ pub(super) fn check_server(name: &str) -> Result<(), String> {
     ))
 }
 
+/// The nearest name that a server can have, for a name that was not chosen for us. May be empty.
+pub(super) fn clean_server(name: &str) -> String {
+    let plain = name.chars().map(|c| if is_plain(c) { c } else { '-' });
+    let mut clean = String::new();
+    for c in plain {
+        if !(matches!(c, '-' | '_') && clean.ends_with(['-', '_'])) {
+            clean.push(c);
+        }
+    }
+    let clean: String = clean.trim_matches(['-', '_']).chars().take(LONGEST_SERVER).collect();
+    clean.trim_end_matches(['-', '_']).to_owned()
+}
+
 /// The full name of a tool. A name that had to be cleaned or cut, or that is taken, ends in a few digits
 /// of a digest, so that no two tools have one name and no tool can take another's.
 pub(super) fn full(server: &str, tool: &str, taken: &BTreeSet<String>) -> String {

@@ -24,9 +24,9 @@ use crate::provider::Secret;
 
 /// The largest message of a server. A longer one ends the connection.
 pub(super) const LARGEST_MESSAGE: usize = 8 * 1024 * 1024;
-/// How much of the error output is kept: the end.
+/// How many bytes at the end of the error output are kept.
 const LOG: usize = 16 * 1024;
-/// How much of the output is kept for a message about a program that is no server.
+/// How many bytes at the beginning of the output are kept, for a message about a program that is no server.
 const FIRST: usize = 4 * 1024;
 /// How long to wait for the exit code of a program that closed its output.
 const EXIT: Duration = Duration::from_secs(1);

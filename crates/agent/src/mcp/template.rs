@@ -11,6 +11,8 @@ pub struct Template(Kind);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Kind {
+    /// A text that is a key: used as it is, and never shown.
+    Hidden(Secret),
     /// The output of a command, written `!command`.
     Command(String),
     /// Texts and variables.
@@ -44,9 +46,20 @@ impl Template {
         Self(Kind::Parts(vec![Part::Text(text.to_owned())]))
     }
 
+    /// A key. Nothing is looked up in it, and it is never shown.
+    pub fn hidden(text: &str) -> Self {
+        Self(Kind::Hidden(Secret::new(text)))
+    }
+
+    /// Whether it is a key that is never shown.
+    pub fn is_hidden(&self) -> bool {
+        matches!(self.0, Kind::Hidden(_))
+    }
+
     /// Whether nothing is looked up.
     pub fn is_plain(&self) -> bool {
         match &self.0 {
+            Kind::Hidden(_) => true,
             Kind::Command(_) => false,
             Kind::Parts(parts) => parts.iter().all(|it| matches!(it, Part::Text(_))),
         }
@@ -56,7 +69,7 @@ impl Template {
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         let parts = match &self.0 {
             Kind::Parts(parts) => parts.as_slice(),
-            Kind::Command(_) => &[],
+            Kind::Command(_) | Kind::Hidden(_) => &[],
         };
         parts.iter().filter_map(|it| match it {
             Part::Variable { name, .. } => Some(name.as_str()),
@@ -71,6 +84,10 @@ impl Template {
         secrets: &mut Vec<Secret>,
     ) -> Result<String, String> {
         let parts = match &self.0 {
+            Kind::Hidden(secret) => {
+                secrets.push(secret.clone());
+                return Ok(secret.reveal().to_owned());
+            }
             Kind::Command(command) => {
                 let value = (lookup.command)(command);
                 let value =
@@ -105,6 +122,7 @@ impl Template {
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = match &self.0 {
+            Kind::Hidden(_) => return f.write_str("(hidden)"),
             Kind::Command(command) => return write!(f, "!{command}"),
             Kind::Parts(parts) => parts,
         };

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use punchlist_engine::policy::server_consent;
+use punchlist_engine::policy::digest_consent::{AllowedThing, DigestConsent};
 use serde_json::{Value, json};
 
 use super::announced;
 use super::names::{check_server, full};
-use super::{Launch, Lookup, ProjectServers, ServerConfig, Template};
+use super::{ForeignServers, Launch, Lookup, ServerConfig, Template};
 
 fn lookup() -> Lookup {
     let variables = BTreeMap::from([("HOME", "/h"), ("TOKEN", "t0ken")]);
@@ -89,8 +89,8 @@ proptest! {
 
     #[test]
     fn no_file_breaks_reading(text in "\\PC{0,200}") {
-        drop(ProjectServers::parse(&text));
-        drop(ProjectServers::parse(&format!("{{\"mcpServers\": {{{text:?}: {text:?}}}}}")));
+        drop(ForeignServers::parse_file(&text));
+        drop(ForeignServers::parse_file(&format!("{{\"mcpServers\": {{{text:?}: {text:?}}}}}")));
     }
 }
 
@@ -131,7 +131,7 @@ const FILE: &str = r#"{"mcpServers": {
 
 #[test]
 fn a_person_sees_the_whole_entry_and_the_variables() {
-    let file = ProjectServers::parse(FILE);
+    let file = ForeignServers::parse_file(FILE);
     assert_eq!(file.notes, [""; 0]);
     let shown: Vec<String> = file.servers.iter().flat_map(|it| it.meaning("/p")).collect();
     insta::assert_snapshot!(shown.join("\n"), @r#"
@@ -151,7 +151,7 @@ fn a_person_sees_the_whole_entry_and_the_variables() {
     if the entry changes, you are asked again.
     "#);
     let hidden = r#"{"mcpServers": {"x": {"command": "a\u001b[2K\u202eb", "args": ["c\nd"]}}}"#;
-    let shown = ProjectServers::parse(hidden).servers[0].meaning("/p").join("\n");
+    let shown = ForeignServers::parse_file(hidden).servers[0].meaning("/p").join("\n");
     assert!(shown.contains(r#""a\u{1b}[2K\u{202e}b" "c\nd""#), "{shown}");
 }
 
@@ -159,16 +159,24 @@ fn a_person_sees_the_whole_entry_and_the_variables() {
 fn a_consent_holds_for_exactly_one_entry() {
     let directory = tempfile::tempdir().unwrap();
     let data = directory.path().join("data");
-    let is_allowed = |digest: &str| server_consent::is_given(&data, "/p", digest);
+    let is_allowed = |digest: &str| DigestConsent::Server.is_given(&data, "/p", digest);
     let started = |text: &str| -> Vec<String> {
-        let configs = ProjectServers::parse(text).configs(is_allowed);
+        let configs = ForeignServers::parse_file(text).configs(is_allowed);
         let started = configs.into_iter().filter(|it| !matches!(it.launch, Launch::Not(_)));
         started.map(|it| it.name).collect()
     };
-    let file = ProjectServers::parse(FILE);
+    let file = ForeignServers::parse_file(FILE);
     assert_eq!(file.to_ask(is_allowed).count(), 2);
     assert_eq!(started(FILE), [""; 0]);
-    server_consent::give(&data, "/p", &file.servers[0].digest).unwrap();
+    let first = &file.servers[0];
+    let given = AllowedThing {
+        project: "/p".to_owned(),
+        digest: first.digest.clone(),
+        name: first.config.name.clone(),
+        what: first.what(),
+    };
+    DigestConsent::Server.give(&data, &given).unwrap();
+    assert_eq!(given.what, "npx -y \"db server\" ${DB_URL}");
     assert_eq!(file.to_ask(is_allowed).map(|it| &it.config.name[..]).collect::<Vec<_>>(), ["web"]);
     assert_eq!(started(FILE), ["db"]);
     // The order of fields and spaces do not matter; anything else asks again.
@@ -191,7 +199,7 @@ fn a_consent_holds_for_exactly_one_entry() {
         assert_ne!(changed, FILE);
         assert_eq!(started(&changed), [""; 0], "{from} {to}");
     }
-    assert!(!server_consent::is_given(&data, "/q", &file.servers[0].digest));
+    assert!(!DigestConsent::Server.is_given(&data, "/q", &file.servers[0].digest));
     let not = file.configs(|_| false);
     assert_eq!(
         not[0].launch,
@@ -214,23 +222,23 @@ fn of_a_hostile_file_the_harmless_part_is_used() {
     servers.insert("none".to_owned(), json!(null));
     servers.insert("args".to_owned(), json!({"command": "a", "args": "b"}));
     servers.insert("long".to_owned(), json!({"command": "a", "args": ["b".repeat(9_000)]}));
-    let file = ProjectServers::parse(&json!({"mcpServers": servers}).to_string());
+    let file = ForeignServers::parse_file(&json!({"mcpServers": servers}).to_string());
     assert_eq!(file.servers.len(), 1);
     insta::assert_snapshot!(file.notes.join("\n"));
     for text in ["", "[]", "{\"mcpServers\": []}", "{\"mcpServers\"", &"[".repeat(100_000)] {
-        assert_eq!(ProjectServers::parse(text).notes.len(), 1, "{text:.20}");
+        assert_eq!(ForeignServers::parse_file(text).notes.len(), 1, "{text:.20}");
     }
     let many: BTreeMap<String, Value> =
         (0..1_000).map(|it| (format!("s{it}"), json!({"command": "a"}))).collect();
-    let file = ProjectServers::parse(&json!({"mcpServers": many}).to_string());
+    let file = ForeignServers::parse_file(&json!({"mcpServers": many}).to_string());
     assert_eq!((file.servers.len(), file.notes.len()), (50, 1));
 }
 
 #[test]
 fn a_file_that_is_no_file_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
-    let open = || ProjectServers::open(directory.path());
-    assert_eq!(open(), ProjectServers::default());
+    let open = || ForeignServers::of_project(directory.path());
+    assert_eq!(open(), ForeignServers::default());
     std::fs::write(directory.path().join(".mcp.json"), FILE).unwrap();
     assert_eq!(open().servers.len(), 2);
     std::fs::write(directory.path().join(".mcp.json"), vec![b' '; 2_000_000]).unwrap();

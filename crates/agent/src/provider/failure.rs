@@ -194,7 +194,15 @@ pub enum Failure {
         /// What may help; empty if nothing is known.
         hint: String,
     },
-    /// A scenario cannot be read, or was sent something else than it expects.
+    /// The file of a scenario cannot be read.
+    #[error("the scenario {file} cannot be read: {why}")]
+    NoScenario {
+        /// The file.
+        file: String,
+        /// Why not.
+        why: String,
+    },
+    /// A scenario is not well-formed, or was sent something else than it expects.
     #[error("the scenario {file} does not fit: {why}")]
     Scenario {
         /// The file.
@@ -233,6 +241,7 @@ impl Failure {
             | Self::TooMuchText { .. }
             | Self::ContextTooLong { .. }
             | Self::BadRequest { .. }
+            | Self::NoScenario { .. }
             | Self::Scenario { .. }
             | Self::Cancelled => false,
         }
@@ -257,6 +266,7 @@ impl Failure {
             | Self::TooMuchText { .. }
             | Self::ContextTooLong { .. }
             | Self::BadRequest { .. }
+            | Self::NoScenario { .. }
             | Self::Scenario { .. }
             | Self::Cancelled => None,
         }

@@ -18,7 +18,7 @@ pub struct ModelRequest {
     pub system: String,
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
-    /// So many of the last messages differ from call to call. Prompt caching ends before them.
+    /// How many messages at the end differ from call to call. Prompt caching ends before them.
     pub uncached: usize,
     /// The tools that the model may call.
     pub tools: Vec<ToolSpec>,
@@ -83,7 +83,7 @@ pub enum Message {
     User(String),
     /// Said by a model.
     Assistant(Assistant),
-    /// What came of the calls of the message before.
+    /// The results of the calls in the message before.
     Results(Vec<CallResult>),
 }
 
@@ -127,7 +127,7 @@ pub enum ThinkingBlock {
 pub struct ModelCallId(pub String);
 
 impl ModelCallId {
-    /// The id of the call with this number, from 1, in the answer of this name.
+    /// The id of a call in the answer of this name. `number` counts from 1.
     pub fn new(answer_id: &str, number: usize) -> Self {
         Self(format!("{answer_id}-{number}"))
     }
@@ -149,7 +149,7 @@ pub struct ModelCall {
     pub provider_id: String,
     /// The tool.
     pub tool: String,
-    /// With what.
+    /// The arguments.
     pub arguments: Arguments,
     /// The provider's signatures of the thinking before this call.
     #[serde(default)]
@@ -166,7 +166,7 @@ pub enum Arguments {
     Invalid(String),
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CallResult {
     /// The call.
@@ -225,6 +225,17 @@ pub struct Citation {
     pub url: String,
     /// The cited text; empty if the provider does not quote it.
     pub quote: String,
+}
+
+impl Citation {
+    /// The citation in one line: title, address and quote, as far as there are any.
+    pub fn line(&self) -> String {
+        let quote = Some(self.quote.trim()).filter(|it| !it.is_empty());
+        let quote = quote.map(|it| format!("\u{201c}{it}\u{201d}"));
+        let parts = [Some(self.title.clone()), Some(self.url.clone()), quote].into_iter().flatten();
+        let parts: Vec<String> = parts.filter(|it| !it.trim().is_empty()).collect();
+        parts.join(" \u{b7} ").split_whitespace().collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// Tokens of one call, or of several added up.

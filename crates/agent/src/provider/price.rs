@@ -21,7 +21,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What so many tokens cost.
+    /// The cost of these tokens.
     pub fn cost(&self, usage: &TokenUsage) -> f64 {
         let cached = usage.cache_read.saturating_add(usage.cache_write);
         let parts = [

@@ -33,6 +33,8 @@ pub struct ScriptedAnswer {
     pub expect: Expected,
     /// How long the answer takes.
     pub delay_ms: u64,
+    /// How long the model pauses after each word that it says.
+    pub pause_ms: u64,
     /// What the model thinks.
     pub thinking: String,
     /// What the model says.
@@ -92,8 +94,9 @@ impl Scripted {
     /// Reads the scenario that the name points to.
     pub fn open(model: ModelName) -> Result<Self, Failure> {
         let bad = |why: String| Failure::Scenario { file: model.name.clone(), why };
-        let text =
-            std::fs::read_to_string(Path::new(&model.name)).map_err(|it| bad(it.to_string()))?;
+        let text = std::fs::read_to_string(Path::new(&model.name)).map_err(|why| {
+            Failure::NoScenario { file: model.name.clone(), why: why.to_string() }
+        })?;
         let scenario = serde_json::from_str(&text).map_err(|it| bad(it.to_string()))?;
         Ok(Self::new(model, scenario))
     }
@@ -151,12 +154,18 @@ impl Scripted {
     ) -> Result<ModelAnswer, Failure> {
         let (number, answer) = self.next()?;
         self.check(number, &answer.expect, request)?;
-        tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
+        // Without a pause no timer: even one of zero ends only at the next tick of the clock.
+        if answer.delay_ms > 0 {
+            tokio::time::sleep(Duration::from_millis(answer.delay_ms)).await;
+        }
         if !answer.thinking.is_empty() {
             on_delta(Delta::Thinking(answer.thinking.clone()));
         }
         for word in answer.text.split_inclusive(' ') {
             on_delta(Delta::Text(word.to_owned()));
+            if answer.pause_ms > 0 {
+                tokio::time::sleep(Duration::from_millis(answer.pause_ms)).await;
+            }
         }
         for call in &answer.calls {
             on_delta(Delta::Call(call.tool.clone()));

@@ -16,7 +16,7 @@ impl Secret {
     }
 
     /// The key itself, for the request that needs it.
-    pub(super) fn reveal(&self) -> &str {
+    pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 

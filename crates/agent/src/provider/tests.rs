@@ -147,7 +147,7 @@ fn connecting_names_what_is_missing() {
     assert_eq!(why, "anthropic needs a key: set the variable ANTHROPIC_API_KEY");
     let why = open("nobody/some").unwrap_err().message();
     assert!(why.contains("anthropic, openai, gemini, ollama"), "{why}");
-    assert!(matches!(open("scripted:/nowhere.json"), Err(Failure::Scenario { .. })));
+    assert!(matches!(open("scripted:/nowhere.json"), Err(Failure::NoScenario { .. })));
 }
 
 #[test]

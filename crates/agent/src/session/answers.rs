@@ -28,11 +28,7 @@ pub struct Answers {
 
 impl Answers {
     /// Stores an answer. Returns what the person is told about it.
-    pub(super) async fn give(
-        &self,
-        id: QuestionId,
-        answer: Answer,
-    ) -> Result<Option<String>, Fail> {
+    pub async fn give(&self, id: QuestionId, answer: Answer) -> Result<Option<String>, Fail> {
         let answered =
             Answered { answer: answer.clone(), by: self.person.clone(), at: self.around.now() };
         let outcome = self.store.answer(id, answered).await?;

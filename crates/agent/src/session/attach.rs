@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
-use punchlist_model::call::{CallRecord, NewMessage, Question, QuestionFilter};
+use punchlist_model::call::{CallRecord, Question, QuestionFilter};
 use punchlist_model::session::Store;
 use punchlist_model::store::turns::{Conversation, ConversationState, EntryFilter, Turn as Row};
-use punchlist_model::{ConversationId, MessageId, Plan, QuestionId, RunId};
+use punchlist_model::{ConversationId, Plan, QuestionId, RunId};
 
 use super::answers::Answers;
 use super::driver::final_answer;
@@ -19,8 +19,12 @@ use super::entry::{Entry, Recorded};
 use super::event::{Ended, Event, FrontEnd, Input};
 use super::json_events::is_for_user;
 use super::listing::is_running;
+use super::output_schema;
+use super::queue::{Queue, SeenQueue};
 use super::recorder::{Machine, entries, not_json};
-use crate::provider::{ModelCall, ModelCallId};
+use super::stored_settings;
+use super::tool_calls::answered;
+use crate::provider::{Citation, ModelCall, ModelCallId};
 use crate::turn::Ending;
 
 /// How often it is looked whether the process of the session still runs: its end is not recorded.
@@ -44,6 +48,8 @@ pub struct Attachment {
     /// Stores what the person at the front end answers; `None` if nobody there may answer.
     answers: Option<Answers>,
     shown: Shown,
+    /// The queue as the front end was shown it.
+    queue: SeenQueue,
 }
 
 /// What the front end was shown.
@@ -58,13 +64,15 @@ struct Shown {
     state: ConversationState,
     /// The text of the last answer that is meant for the user.
     answer: String,
+    /// What that answer refers to.
+    citations: Vec<Citation>,
     ending: Option<Ending>,
 }
 
 impl Attachment {
     /// A look at a session. Without `answers` the person at the front end cannot answer.
     pub fn new(store: Arc<dyn Store>, around: Arc<dyn Around>, answers: Option<Answers>) -> Self {
-        Self { store, around, answers, shown: Shown::default() }
+        Self { store, around, answers, shown: Shown::default(), queue: SeenQueue::default() }
     }
 
     /// Shows the turn that runs, from its begin, until it ends or the user leaves.
@@ -81,7 +89,16 @@ impl Attachment {
             tokio::select! {
                 input = front.input() => match input {
                     Input::Abort => return Ok(Attached::Detached),
-                    Input::Steer(text) => self.queue(id, text).await?,
+                    Input::Steer(text) => self.queue(id, text, true, front).await?,
+                    Input::Queue(text) => self.queue(id, text, false, front).await?,
+                    Input::Compact(_) => {
+                        let text = "not compacted: another process runs the session";
+                        front.event(Event::Info(text.to_owned()));
+                    }
+                    Input::Goal(goal) => {
+                        let why = "another process runs the session".to_owned();
+                        front.event(Event::NotQueued { text: format!("/goal {goal}"), why });
+                    }
                     Input::Answer(question, answer) => {
                         if let Some(answers) = &self.answers
                             && let Some(text) = answers.give(question, answer).await?
@@ -115,13 +132,21 @@ impl Attachment {
         };
         self.show_turn(id, &row, front).await?;
         self.show_state(&conversation, front);
+        let is_paused = conversation.queue_paused;
+        let (changes, _) = self.queue.look(&*self.store, id, is_paused).await?;
+        for change in changes {
+            front.event(Event::Queued(Box::new(change)));
+        }
         if row.ending.is_some()
             && let Some(ending) = self.shown.ending.take()
         {
             let answer = std::mem::take(&mut self.shown.answer);
             let plan = self.shown.plan.take();
             let answer = final_answer(&ending, answer, plan.as_ref());
-            let ended = Ended { ending, answer, plan, used: row.used };
+            let schema = stored_settings(&conversation)?.schema;
+            let answer = output_schema::checked(schema.as_ref(), answer);
+            let citations = std::mem::take(&mut self.shown.citations);
+            let ended = Ended { ending, answer, citations, plan, used: row.used };
             front.event(Event::Ended(Box::new(ended.clone())));
             return Ok(Some(Attached::Ended(Box::new(ended))));
         }
@@ -137,7 +162,9 @@ impl Attachment {
         if self.shown.turn != Some(row.number) {
             self.shown = Shown { turn: Some(row.number), ..Shown::default() };
             let (turn, id) = (row.number, row.id.clone());
-            front.event(Event::Began { turn, id, is_resumed: true });
+            // The plan follows.
+            let (request, plan) = (String::new(), None);
+            front.event(Event::Began { turn, id, request, is_resumed: true, plan });
         }
         let filter = EntryFilter {
             turn: Some(row.number),
@@ -159,8 +186,10 @@ impl Attachment {
 
     fn show_entry(&mut self, recorded: Recorded, front: &mut dyn FrontEnd) {
         self.shown.entry = recorded.number;
-        // An end is followed by others if the turn was only suspended.
-        self.shown.ending = None;
+        // An end is followed by others if the turn was only suspended. A summary may come later.
+        if !matches!(recorded.entry, Entry::Summary { .. }) {
+            self.shown.ending = None;
+        }
         match recorded.entry {
             Entry::User { text } | Entry::Steering { text } => front.event(Event::Steered(text)),
             Entry::Answer(answer) => {
@@ -168,11 +197,13 @@ impl Attachment {
                 front.event(Event::Calling(answer.purpose));
                 if is_for_user(answer.purpose) {
                     self.shown.answer.clone_from(&text);
+                    self.shown.citations.clone_from(&answer.citations);
                 }
                 front.event(Event::Text(text.clone()));
                 let usage = answer.usage;
                 front.event(Event::Answered {
                     text,
+                    citations: answer.citations,
                     calls: calls.clone(),
                     usage,
                     cost_micros: None,
@@ -185,7 +216,7 @@ impl Attachment {
             Entry::Result(end) => {
                 if let Some(call) = self.shown.calls.get(&end.result.call).cloned() {
                     let (is_error, text) = (end.result.is_error, end.result.text);
-                    front.event(Event::CallEnded { call, is_error, text });
+                    front.event(Event::CallEnded { call, is_error, is_cancelled: false, text });
                 }
             }
             Entry::Told { text } => {
@@ -194,6 +225,7 @@ impl Attachment {
             }
             Entry::Info { text } => front.event(Event::Info(text)),
             Entry::Summary { .. } => front.event(Event::Compacted),
+            Entry::Used { .. } => {}
             Entry::Ended { ending } => self.shown.ending = Some(ending),
         }
     }
@@ -214,7 +246,10 @@ impl Attachment {
         let (waits, over) = self.shown.questions.iter().partition(|it| is_waiting(it));
         self.shown.questions = waits;
         let over: BTreeSet<QuestionId> = over;
-        over.into_iter().for_each(|id| front.event(Event::Settled(id)));
+        for question in over {
+            let answered = answered(&*self.store, run, question).await?;
+            front.event(Event::Settled { question, answered });
+        }
         if waiting.iter().all(|it| self.shown.questions.contains(&it.asked.id)) {
             return Ok(());
         }
@@ -253,11 +288,17 @@ impl Attachment {
         }
     }
 
-    async fn queue(&self, id: ConversationId, text: String) -> Result<(), Fail> {
-        let at = self.around.now();
-        let message = MessageId(self.around.ids(at)?.nth(0));
-        let conversation = id.to_string();
-        let message = NewMessage { id: message, conversation, text, steer: true, at };
-        Ok(self.store.queue(message).await?)
+    async fn queue(
+        &self,
+        id: ConversationId,
+        text: String,
+        steer: bool,
+        front: &mut dyn FrontEnd,
+    ) -> Result<(), Fail> {
+        let queue = Queue::new(Arc::clone(&self.store), Arc::clone(&self.around), id);
+        if let Err(Fail { message: why, .. }) = queue.add(text.clone(), steer).await {
+            front.event(Event::NotQueued { text, why });
+        }
+        Ok(())
     }
 }

@@ -1,27 +1,26 @@
 //! Performs the effects of the turn machine, and feeds the results back to it.
 
 use std::collections::VecDeque;
-use std::pin::pin;
 
 use punchlist_engine::fail::Fail;
 use punchlist_formats::hook::asks_user;
 use punchlist_formats::text;
+use punchlist_model::call::Message;
 use punchlist_model::store::AttachmentKey;
 use punchlist_model::store::turns::{ConversationState, Used};
 use punchlist_model::{Plan, Revision};
 
-use super::attend::{Attendant, Until};
+use super::attend::Attendant;
 use super::entry::{CallEnd, Entry};
 use super::event::{Ended, Event, FrontEnd};
+use super::output_schema;
 use super::plan::TurnPlan;
-use super::recorder::Recorder;
+use super::recorder::{Happened, Recorder};
 use super::settings::SessionSettings;
-use super::tool_calls::{Calls, CutOff, MAY_HAVE_HAPPENED};
+use super::tool_calls::{Calls, CutOff, MAY_HAVE_HAPPENED, Scheduled};
 use super::world::World;
-use crate::provider::{CallResult, ModelCall, ModelCallId};
+use crate::provider::{CallResult, ModelCall};
 use crate::turn::{Abort, Effect, Ending, Info, Input, PlanChange};
-use crate::workers::WorkerEnd;
-use crate::workers::delegate::Delegated;
 
 /// Works on one turn.
 pub(super) struct Driver<'a> {
@@ -33,6 +32,8 @@ pub(super) struct Driver<'a> {
     pub(super) recorder: Recorder,
     pub(super) attendant: Attendant,
     pub(super) calls: Calls,
+    /// Calls whose workers go on although the model was told that they are still running.
+    pub(super) left: Vec<Scheduled>,
     /// What became of the calls of an earlier process, until that is recorded.
     pub(super) cut_off: Option<CutOff>,
     /// The revision of the plan that the model was last sent.
@@ -62,7 +63,7 @@ impl Driver<'_> {
                     effects.extend(next);
                 }
                 Effect::Change(change) => {
-                    let next = self.change(&change).await?;
+                    let next = self.change(&change, front).await?;
                     effects.extend(next);
                 }
                 Effect::End(ending) => return self.end(ending, front).await,
@@ -83,6 +84,18 @@ impl Driver<'_> {
         input: Input,
         happened: Vec<(Entry, Used)>,
     ) -> Result<Vec<Effect>, Fail> {
+        // Nothing is taken, so nothing can have been changed.
+        Ok(self.step_taking(input, happened, Vec::new()).await?.unwrap_or_default())
+    }
+
+    /// Steps the turn machine and takes messages from the queue, which are in what happened. `None` if one
+    /// of them was changed since it was read; then nothing is recorded and the driver is of no use.
+    pub(super) async fn step_taking(
+        &mut self,
+        input: Input,
+        happened: Vec<(Entry, Used)>,
+        taken: Vec<Message>,
+    ) -> Result<Option<Vec<Effect>>, Fail> {
         let plan = self.plan.whole().await?;
         let status = self.plan.status(plan.as_ref(), self.recorder.machine.told_of_goal);
         let effects = self.recorder.machine.turn.step(input, &status);
@@ -97,6 +110,7 @@ impl Driver<'_> {
             | Entry::Told { .. }
             | Entry::Info { .. }
             | Entry::Summary { .. }
+            | Entry::Used { .. }
             | Entry::Ended { .. } => false,
         });
         for effect in &effects {
@@ -106,6 +120,7 @@ impl Driver<'_> {
         }
         self.note_plan(plan.as_ref()).await?;
         if is_over {
+            happened.extend(self.end_left_running().await?);
             // What a turn does to its plan at the end happens before the end is recorded: after a crash in
             // between the turn goes on.
             for effect in &effects {
@@ -119,15 +134,18 @@ impl Driver<'_> {
                 happened.push((Entry::Ended { ending: ending.clone() }, Used::default()));
                 self.close(ending);
             }
-            let state = match &end {
-                Some(Effect::End(Ending::Asked)) => ConversationState::Asked,
-                Some(_) | None => ConversationState::Idle,
+            let (state, queue_paused) = match &end {
+                Some(Effect::End(Ending::Asked)) => (ConversationState::Asked, None),
+                Some(Effect::End(ending)) => (ConversationState::Idle, Some(!ends_well(ending))),
+                Some(_) | None => (ConversationState::Idle, None),
             };
-            self.recorder.record(happened, state).await?;
-            return Ok(end.into_iter().collect());
+            let happened = Happened { entries: happened, taken, queue_paused, state };
+            let is_recorded = self.recorder.record_all(happened).await?;
+            return Ok(is_recorded.then(|| end.into_iter().collect()));
         }
-        self.recorder.record(happened, ConversationState::Working).await?;
-        Ok(effects)
+        let state = ConversationState::Working;
+        let happened = Happened { entries: happened, taken, queue_paused: None, state };
+        Ok(self.recorder.record_all(happened).await?.then_some(effects))
     }
 
     /// Notes the plan of the turn once there is one, also as the plan of the session.
@@ -135,9 +153,9 @@ impl Driver<'_> {
         let Some(plan) = plan else { return Ok(()) };
         if self.recorder.row.plan != Some(plan.id) {
             let key = AttachmentKey { turn: String::new(), ..self.plan.key().clone() };
-            self.world.store().attach(key, plan.id, self.world.around.now()).await?;
+            self.world.store().attach(key, plan.id, self.world.place.around.now()).await?;
             if let Some(goal) = self.settings.goal.as_ref().filter(|_| plan.goal.is_none()) {
-                self.plan.set_goal(plan, goal, &self.world.person).await?;
+                self.plan.set_goal(plan, goal, &self.world.user.person).await?;
             }
             self.recorder.row.plan = Some(plan.id);
         }
@@ -172,13 +190,17 @@ impl Driver<'_> {
 
     /// Notes how the turn ended.
     fn close(&mut self, ending: &Ending) {
-        self.recorder.row.ending = Some(name(ending).to_owned());
+        self.recorder.row.ending = Some(ending_name(ending).to_owned());
         let is_over = !matches!(ending, Ending::Asked);
-        self.recorder.row.ended_at = is_over.then(|| self.world.around.now());
+        self.recorder.row.ended_at = is_over.then(|| self.world.place.around.now());
     }
 
     /// Makes a change of the plan that the turn wants.
-    async fn change(&mut self, change: &PlanChange) -> Result<Vec<Effect>, Fail> {
+    async fn change(
+        &mut self,
+        change: &PlanChange,
+        front: &mut dyn FrontEnd,
+    ) -> Result<Vec<Effect>, Fail> {
         // The name does not count up before the change is recorded as made: a change that is repeated
         // after a crash has the same name.
         let name = format!("t{}c{}", self.recorder.row.number, self.recorder.machine.changes);
@@ -187,6 +209,9 @@ impl Driver<'_> {
             Err(why) => Input::ChangeRefused(why),
         };
         self.recorder.machine.changes = self.recorder.machine.changes.saturating_add(1);
+        // What the step says of the next item comes after what became of this one.
+        let plan = self.plan.whole().await?;
+        self.show_plan(plan.as_ref(), front);
         self.step(input, Vec::new()).await
     }
 
@@ -218,41 +243,16 @@ impl Driver<'_> {
             }
         }
         show_ends(&ends, front);
-        let (mut is_aborted, mut delegations) = (false, Vec::new());
-        if !to_run.is_empty() {
-            let scheduled = self.calls.schedule(&to_run, &self.attendant.sender()).await?;
-            let outcomes = {
-                let mut work = pin!(scheduled.outcomes());
-                match self.attendant.attend(front, work.as_mut()).await? {
-                    Until::Done(outcomes) => outcomes?,
-                    Until::Abort => {
-                        is_aborted = true;
-                        scheduled.cancel().await;
-                        work.await?
-                    }
-                }
-            };
-            for (call, outcome) in scheduled.finish(outcomes).await {
-                let (result, whole) = self.calls.result(&call, &outcome);
-                if let Some(delegated) = outcome.output().and_then(Delegated::of) {
-                    let used = delegated_use(&delegated);
-                    delegations.push((call.id.clone(), delegated, used));
-                }
-                ends.push((call, CallEnd { result, whole }));
-            }
-            self.attendant.show(front);
-        }
+        let waited = self.run_and_wait(&to_run, front).await?;
+        ends.extend(waited.ends);
+        let (mut is_aborted, delegations) = (waited.is_aborted, waited.delegations);
         let order = |call: &ModelCall| calls.iter().position(|it| it.id == call.id);
         ends.sort_by_key(|(call, _)| order(call));
         if !is_aborted {
             is_aborted = self.wait_for_workers(&delegations, front).await?;
         }
-        let used = |id: &ModelCallId| {
-            let delegation = delegations.iter().find(|(call, ..)| call == id);
-            delegation.map(|(.., used)| *used).unwrap_or_default()
-        };
-        let happened =
-            ends.into_iter().map(|(call, end)| (Entry::Result(end), used(&call.id))).collect();
+        let happened = ends.into_iter().map(|(_, end)| (Entry::Result(end), Used::default()));
+        let happened = happened.collect();
         let input = if is_aborted { Input::Abort(Abort::User) } else { Input::CallsEnded };
         let effects = self.step(input, happened).await?;
         let plan = self.plan.whole().await?;
@@ -273,31 +273,6 @@ impl Driver<'_> {
         self.recorder.record(results.collect(), ConversationState::Working).await?;
         self.cut_off = None;
         Ok(())
-    }
-
-    /// Waits until the usage limits of workers are over, if the user wants that. Their items wait
-    /// meanwhile. Returns whether the turn is to end.
-    async fn wait_for_workers(
-        &mut self,
-        delegations: &[(ModelCallId, Delegated, Used)],
-        front: &mut dyn FrontEnd,
-    ) -> Result<bool, Fail> {
-        for (_, delegated, _) in delegations {
-            let WorkerEnd::UsageLimit { until: Some(until) } = delegated.outcome.end else {
-                continue;
-            };
-            if !self.settings.wait_for_quota {
-                continue;
-            }
-            let on = format!("the usage limit of {}", delegated.worker);
-            if matches!(self.wait(until, on, front).await?, Until::Abort) {
-                return Ok(true);
-            }
-            if let Some(item) = delegated.item {
-                self.plan.end_wait(item).await?;
-            }
-        }
-        Ok(false)
     }
 
     /// The end of a call that ran before the program ended the last time.
@@ -329,9 +304,13 @@ impl Driver<'_> {
     async fn end(&mut self, ending: Ending, front: &mut dyn FrontEnd) -> Result<Ended, Fail> {
         let plan = self.plan.whole().await?;
         self.show_plan(plan.as_ref(), front);
-        let answer = self.recorder.last_words().unwrap_or_default().to_owned();
-        let answer = final_answer(&ending, answer, plan.as_ref());
-        let ended = Ended { ending, answer, plan, used: self.recorder.row.used };
+        self.attendant.look().await?;
+        self.attendant.show(front);
+        let (answer, citations) = self.recorder.last_words().unwrap_or_default();
+        let citations = citations.to_vec();
+        let answer = final_answer(&ending, answer.to_owned(), plan.as_ref());
+        let answer = output_schema::checked(self.settings.schema.as_ref(), answer);
+        let ended = Ended { ending, answer, citations, plan, used: self.recorder.meter.used() };
         front.event(Event::Ended(Box::new(ended.clone())));
         Ok(ended)
     }
@@ -340,14 +319,15 @@ impl Driver<'_> {
 fn show_ends(ends: &[(ModelCall, CallEnd)], front: &mut dyn FrontEnd) {
     for (call, end) in ends {
         let CallResult { is_error, text, .. } = end.result.clone();
-        front.event(Event::CallEnded { call: call.clone(), is_error, text });
+        let call = call.clone();
+        front.event(Event::CallEnded { call, is_error, is_cancelled: false, text });
     }
 }
 
 /// The answer at the end of a turn: none, or the model's last one, with what stays open.
 pub(super) fn final_answer(ending: &Ending, last: String, plan: Option<&Plan>) -> String {
     match ending {
-        Ending::Answered | Ending::Asked | Ending::Planned => last,
+        Ending::Answered | Ending::Asked | Ending::Planned | Ending::Unfit => last,
         Ending::LetGo | Ending::Limit => match still_open(plan) {
             Some(open) => format!("{}\n\n{open}", last.trim_end()).trim_start().to_owned(),
             None => last,
@@ -357,17 +337,6 @@ pub(super) fn final_answer(ending: &Ending, last: String, plan: Option<&Plan>) -
         | Ending::NotValidated
         | Ending::Failed(_)
         | Ending::Aborted(_) => String::new(),
-    }
-}
-
-/// What a worker says that it used.
-fn delegated_use(delegated: &Delegated) -> Used {
-    let cost = delegated.outcome.cost_usd.unwrap_or(0.0) * 1_000_000.0;
-    Used {
-        calls: 0,
-        input: delegated.outcome.usage.input,
-        output: delegated.outcome.usage.output,
-        cost_micros: if cost.is_finite() && cost > 0.0 { cost as u64 } else { 0 },
     }
 }
 
@@ -398,8 +367,23 @@ fn still_open(plan: Option<&Plan>) -> Option<String> {
     (!open.is_empty()).then(|| format!("Still open:\n{}", open.join("\n")))
 }
 
+/// Whether the queue goes on after this ending. After an abort, an error or a limit it is paused.
+fn ends_well(ending: &Ending) -> bool {
+    match ending {
+        Ending::Answered | Ending::Asked | Ending::Planned => true,
+        Ending::LetGo
+        | Ending::Limit
+        | Ending::Stuck
+        | Ending::PlanningFailed
+        | Ending::NotValidated
+        | Ending::Unfit
+        | Ending::Failed(_)
+        | Ending::Aborted(_) => false,
+    }
+}
+
 /// The word by which a store names an ending.
-fn name(ending: &Ending) -> &'static str {
+pub(crate) fn ending_name(ending: &Ending) -> &'static str {
     match ending {
         Ending::Answered => "answered",
         Ending::Asked => "asked",
@@ -409,6 +393,7 @@ fn name(ending: &Ending) -> &'static str {
         Ending::Stuck => "stuck",
         Ending::PlanningFailed => "planning_failed",
         Ending::NotValidated => "not_validated",
+        Ending::Unfit => "unfit",
         Ending::Failed(_) => "failed",
         Ending::Aborted(Abort::User) => "aborted",
         Ending::Aborted(Abort::Budget(_)) => "budget",

@@ -24,7 +24,7 @@ pub enum Entry {
     },
     /// A whole answer of the model.
     Answer(Answer),
-    /// What came of one call of an answer.
+    /// The result of one call of an answer.
     Result(CallEnd),
     /// A message of the runtime to the model: a refused answer, or what a validation found.
     Told {
@@ -43,11 +43,23 @@ pub enum Entry {
         /// The last entry that it covers.
         through: u64,
     },
+    /// A worker, or the program that leads the session, has used something.
+    Used {
+        /// Who.
+        by: String,
+        /// What it has used since the last such entry.
+        used: Used,
+    },
     /// The turn ended, or was suspended.
     Ended {
-        /// How.
+        /// How it ended.
         ending: Ending,
     },
+}
+
+impl Entry {
+    /// The kind of [`Self::Used`]. Whoever reads only the last entries leaves it out: a worker may cause many.
+    pub const USED: &str = "used";
 }
 
 /// A whole answer of the model.
@@ -68,7 +80,7 @@ pub struct Answer {
     pub usage: TokenUsage,
 }
 
-/// What came of one call.
+/// The result of one call.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CallEnd {
     /// What the model reads. Text that did not come from us is fenced already.
@@ -103,6 +115,7 @@ impl Entry {
             Self::Told { .. } => "told",
             Self::Info { .. } => "info",
             Self::Summary { .. } => "summary",
+            Self::Used { .. } => Self::USED,
             Self::Ended { .. } => "ended",
         }
     }

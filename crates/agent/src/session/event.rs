@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_core::future::BoxFuture;
-use punchlist_model::call::{Answer as Permission, Asked};
+use punchlist_model::call::{Answer as Permission, Answered, Asked};
 use punchlist_model::store::turns::Used;
 use punchlist_model::{Plan, QuestionId, Timestamp};
 use punchlist_sched::output::Line;
 use punchlist_streams::event::Usage;
 
-use crate::provider::{ModelCall, TokenUsage};
+use super::queue::Queued;
+use crate::provider::{Citation, ModelCall, TokenUsage};
 use crate::turn::{Ending, Purpose};
 
 /// What happens in a session, as it happens.
@@ -22,8 +23,12 @@ pub enum Event {
         turn: u32,
         /// Its id.
         id: String,
+        /// What the user said, with which it begins or goes on; empty if it was cut off.
+        request: String,
         /// Whether it goes on after it was cut off or suspended.
         is_resumed: bool,
+        /// The plan so far, if it goes on with one.
+        plan: Option<Box<Plan>>,
     },
     /// The model is being called, for this purpose.
     Calling(Purpose),
@@ -42,6 +47,8 @@ pub enum Event {
     Answered {
         /// Its text.
         text: String,
+        /// What the text refers to.
+        citations: Vec<Citation>,
         /// Its calls.
         calls: Vec<ModelCall>,
         /// Its tokens.
@@ -62,8 +69,10 @@ pub enum Event {
     CallEnded {
         /// The call.
         call: ModelCall,
-        /// Whether it failed.
+        /// Whether it failed or was cancelled.
         is_error: bool,
+        /// Whether it was cancelled.
+        is_cancelled: bool,
         /// What the model is told.
         text: String,
     },
@@ -75,7 +84,12 @@ pub enum Event {
         call: ModelCall,
     },
     /// A question waits no longer.
-    Settled(QuestionId),
+    Settled {
+        /// The question.
+        question: QuestionId,
+        /// The answer, if somebody answered.
+        answered: Option<Box<Answered>>,
+    },
     /// The plan has changed.
     Plan {
         /// As it was, if there was one.
@@ -92,8 +106,19 @@ pub enum Event {
     },
     /// A message of the user reached the model.
     Steered(String),
+    /// The queue has changed.
+    Queued(Box<Queued>),
+    /// A message was not queued. The user may want it back.
+    NotQueued {
+        /// The message.
+        text: String,
+        /// Why not.
+        why: String,
+    },
     /// A line for the user.
     Info(String),
+    /// The model is summarising the conversation, because the user asked for it.
+    Compacting,
     /// Older parts of the conversation were summarised.
     Compacted,
     /// The session waits, for example until a usage limit is over.
@@ -103,10 +128,27 @@ pub enum Event {
         /// For what.
         on: String,
     },
+    /// What a worker with a model of its own does: its answers and its calls.
+    Worker {
+        /// Its name.
+        worker: String,
+        /// What it does.
+        event: Box<Self>,
+    },
     /// What else is heard of an agent's program that leads the session.
     Leader(LeaderEvent),
     /// The turn has ended, or was suspended.
     Ended(Box<Ended>),
+}
+
+impl Event {
+    /// The event as one of a worker. Questions are put to the user, whoever asks.
+    pub(super) fn of_worker(self, worker: &str) -> Self {
+        if matches!(self, Self::Asked { .. } | Self::Settled { .. }) {
+            return self;
+        }
+        Self::Worker { worker: worker.to_owned(), event: Box::new(self) }
+    }
 }
 
 /// What is heard of an agent's program that leads a session.
@@ -134,6 +176,8 @@ pub struct Ended {
     pub ending: Ending,
     /// The answer, with what stays open.
     pub answer: String,
+    /// What the answer refers to.
+    pub citations: Vec<Citation>,
     /// The plan at the end.
     pub plan: Option<Plan>,
     /// What the turn's model calls have used.
@@ -145,10 +189,42 @@ pub struct Ended {
 pub enum Input {
     /// The answer to a question.
     Answer(QuestionId, Permission),
-    /// A message for the model, at its next call.
+    /// A message for the model, at its next call. It begins a turn if there is none.
     Steer(String),
+    /// A message that waits until the turn has ended. It begins a turn if there is none.
+    Queue(String),
     /// The turn is to end.
     Abort,
+    /// An idle session is to summarise the conversation, and to keep what the text says.
+    Compact(Option<String>),
+    /// An idle session is to begin a turn that works towards this goal.
+    Goal(String),
+}
+
+impl Input {
+    /// The text that the user wrote for it, as it can be entered again.
+    pub fn into_text(self) -> Option<String> {
+        match self {
+            Self::Steer(text) | Self::Queue(text) => Some(text),
+            Self::Goal(goal) => Some(format!("/goal {goal}")),
+            Self::Answer(..) | Self::Abort | Self::Compact(_) => None,
+        }
+    }
+}
+
+/// What an idle session was woken by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Idle {
+    /// A message in the queue can be taken.
+    Message,
+    /// The user said this.
+    Request(String),
+    /// The user wants the conversation summarised; the summary is to keep what the text says.
+    Compact(Option<String>),
+    /// The user sets this goal.
+    Goal(String),
+    /// The user leaves.
+    Left,
 }
 
 /// Who shows a session and steers it.

@@ -11,7 +11,7 @@ use punchlist_model::store::turns::{Conversation, Turn};
 use serde_json::{Value, json};
 
 use super::entry::{Entry, Recorded};
-use crate::provider::{Arguments, ModelCall, ThinkingBlock};
+use crate::provider::{Arguments, Citation, ModelCall, ThinkingBlock};
 
 /// A format of an exported session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,6 +124,10 @@ fn parts(entries: &[Recorded]) -> Vec<Part> {
                     let model = answer.message.model.to_string();
                     parts.push(said(&model, &answer.message.text));
                 }
+                let sources: Vec<String> = answer.citations.iter().map(Citation::line).collect();
+                if !sources.is_empty() {
+                    parts.push(said("Sources", &sources.join("\n")));
+                }
                 parts.extend(answer.message.calls.iter().map(call));
             }
             Entry::Result(end) => {
@@ -136,6 +140,7 @@ fn parts(entries: &[Recorded]) -> Vec<Part> {
             Entry::Told { text } => parts.push(said("Told the model", text)),
             Entry::Info { text } => parts.push(said("Info", text)),
             Entry::Summary { text, .. } => parts.push(said("Summary of older parts", text)),
+            Entry::Used { .. } => {}
             Entry::Ended { ending } => parts.push(said("End", &ending.words())),
         }
     }
@@ -192,11 +197,14 @@ fn html(conversation: &Conversation, entries: &[Recorded]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use punchlist_model::store::turns::Used;
     use punchlist_model::{ConversationId, Timestamp};
 
     use super::*;
-    use crate::provider::{CallResult, ModelCallId};
-    use crate::session::CallEnd;
+    use crate::provider::{Assistant, CallResult, ModelCallId, Stop, TokenUsage};
+    use crate::session::listing::transcript;
+    use crate::session::{Answer, CallEnd};
+    use crate::turn::Purpose;
 
     fn session() -> (Conversation, Vec<Recorded>) {
         let at = Timestamp::UNIX_EPOCH;
@@ -235,6 +243,51 @@ mod tests {
         for line in export(Format::Jsonl, &conversation, &[], &entries).lines() {
             serde_json::from_str::<Value>(line).unwrap();
         }
+    }
+
+    #[test]
+    fn the_sources_of_an_answer_are_shown() {
+        let (conversation, mut entries) = session();
+        let page = Citation {
+            title: "The manual".to_owned(),
+            url: "https://example.org/manual".to_owned(),
+            quote: "Turn it\noff.".to_owned(),
+        };
+        let answer = Answer {
+            purpose: Purpose::Work,
+            message: Assistant {
+                model: "test/model".parse().unwrap(),
+                text: "Turn it off.".to_owned(),
+                thinking: Vec::new(),
+                calls: Vec::new(),
+            },
+            stop: Stop::Finished,
+            citations: vec![page],
+            usage: TokenUsage::default(),
+        };
+        entries[0].entry = Entry::Answer(answer);
+        let line =
+            "The manual \u{b7} https://example.org/manual \u{b7} \u{201c}Turn it off.\u{201d}";
+        for format in [Format::Markdown, Format::Html] {
+            let text = export(format, &conversation, &[], &entries);
+            assert!(text.contains(line), "{format:?} {text}");
+        }
+        let turn = Turn {
+            number: 1,
+            id: "t".to_owned(),
+            plan: None,
+            machine: String::new(),
+            began_at: Timestamp::UNIX_EPOCH,
+            ended_at: None,
+            ending: None,
+            used: Used::default(),
+        };
+        let shown = transcript(&conversation, &[turn], &entries);
+        let shown: Vec<String> = shown
+            .iter()
+            .map(|it| it.spans().iter().map(|span| span.text.as_str()).collect())
+            .collect();
+        assert!(shown.contains(&format!("  source: {line}")), "{shown:?}");
     }
 
     #[test]

@@ -7,22 +7,27 @@ use punchlist_engine::fail::Fail;
 use punchlist_formats::dialect::Surface;
 use punchlist_formats::hook::asks_user;
 use punchlist_formats::prompt::prompt_section;
-use punchlist_model::call::Take;
 use punchlist_model::store::turns::{ConversationState, Used};
 use punchlist_model::{Plan, Timestamp};
-use punchlist_sched::tool::misfit;
 use serde_json::Value;
 
 use super::attend::Until;
 use super::driver::Driver;
 use super::entry::{Answer, CallEnd, Entry};
 use super::event::{Event, FrontEnd};
+use super::output_schema;
+use super::recorder::Happened;
 use crate::context::{self, Context, Instructions, SystemFacts, WorkerFacts};
-use crate::provider::{CallResult, Delta, Failure, Message, ModelAnswer, ModelRequest, TokenUsage};
+use crate::provider::{
+    CallResult, Delta, Failure, Message, ModelAnswer, ModelRequest, Price, TokenUsage,
+};
 use crate::turn::{self, Abort, Ask, Input, Offered};
 
 /// How often a session that waits for the end of a usage limit looks at the clock.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
+
+/// How often steering messages are read again because one was changed meanwhile.
+const TAKING_TRIES: u32 = 10;
 
 impl Driver<'_> {
     /// Calls the model and steps the turn with its answer.
@@ -32,22 +37,26 @@ impl Driver<'_> {
         front: &mut dyn FrontEnd,
     ) -> Result<Vec<turn::Effect>, Fail> {
         self.take_steering().await?;
-        if self.attendant.is_stop_asked().await? {
+        if self.attendant.look().await? {
             return self.step(Input::Abort(Abort::User), Vec::new()).await;
         }
-        if let Some(why) = self.budget_reached().await? {
+        let plan = self.plan.whole().await?;
+        if let Some(why) = self.plan.budget_reached(plan.as_ref()).await? {
             return self.step(Input::Abort(Abort::Budget(why)), Vec::new()).await;
         }
-        let plan = self.plan.whole().await?;
         self.show_plan(plan.as_ref(), front);
         match self.compact(ask, plan.as_ref(), front).await? {
             Until::Done(()) => {}
             Until::Abort => return self.step(Input::Abort(Abort::User), Vec::new()).await,
         }
+        // A summary is a model call, too.
+        if let Some(why) = self.plan.budget_reached(plan.as_ref()).await? {
+            return self.step(Input::Abort(Abort::Budget(why)), Vec::new()).await;
+        }
         self.remind(plan.as_ref()).await?;
         let request = self.request(ask, plan.as_ref());
         front.event(Event::Calling(ask.purpose));
-        match self.answer(&request, front).await? {
+        match self.answer(&request, true, front).await? {
             Until::Abort => self.step(Input::Abort(Abort::User), Vec::new()).await,
             Until::Done(Err(failure)) => {
                 self.step(Input::ModelFailed(failure.message()), Vec::new()).await
@@ -72,7 +81,7 @@ impl Driver<'_> {
     }
 
     fn model_options(&self) -> crate::provider::ModelOptions {
-        let mut options = self.world.model_options.clone();
+        let mut options = self.world.model.options.clone();
         options.cache_key = Some(self.recorder.conversation.to_string());
         options
     }
@@ -91,7 +100,7 @@ impl Driver<'_> {
         let section = has_plan_tools
             .then(|| prompt_section(self.plan.dialect(), Surface::Full, true))
             .flatten();
-        let facts = &self.world.facts;
+        let facts = &self.world.model.facts;
         let instructions: Vec<Instructions<'_>> =
             facts.instructions.iter().map(|(path, text)| Instructions { path, text }).collect();
         let workers: Vec<WorkerFacts<'_>> = facts
@@ -122,7 +131,7 @@ impl Driver<'_> {
             list: list.as_deref(),
             in_progress: in_progress.as_deref(),
             list_changed: plan.map(|it| it.revision) != self.sent_revision,
-            options: &self.world.context,
+            options: &self.world.model.context,
         })
     }
 
@@ -144,7 +153,7 @@ impl Driver<'_> {
             tools: Vec::new(),
             options: self.model_options(),
         };
-        match self.answer(&request, front).await? {
+        match self.answer(&request, false, front).await? {
             Until::Abort => Ok(Until::Abort),
             // Without a summary the call is tried as it is; the provider says if it is too long.
             Until::Done(Err(_)) => Ok(Until::Done(())),
@@ -162,16 +171,18 @@ impl Driver<'_> {
         }
     }
 
-    /// Calls the model, and waits out a usage limit.
+    /// Calls the model, and waits out a usage limit. Nobody is shown a summary as it arrives.
     async fn answer(
         &mut self,
         request: &ModelRequest,
+        is_shown: bool,
         front: &mut dyn FrontEnd,
     ) -> Result<Until<Result<ModelAnswer, Failure>>, Fail> {
         loop {
-            let (provider, sender) = (self.world.provider.clone(), self.attendant.sender());
+            let (provider, sender) = (self.world.model.provider.clone(), self.attendant.sender());
             let mut on_delta = |delta: Delta| {
                 let event = match delta {
+                    Delta::Text(_) | Delta::Thinking(_) if !is_shown => return,
                     Delta::Text(text) => Event::Text(text),
                     Delta::Thinking(text) => Event::Thinking(text),
                     Delta::Retry { why, wait } => Event::Retry { why, wait },
@@ -224,8 +235,8 @@ impl Driver<'_> {
         until: Timestamp,
         front: &mut dyn FrontEnd,
     ) -> Result<Until<()>, Fail> {
-        while self.world.around.now() < until {
-            let left = until.as_millisecond() - self.world.around.now().as_millisecond();
+        while self.world.place.around.now() < until {
+            let left = until.as_millisecond() - self.world.place.around.now().as_millisecond();
             let left = Duration::from_millis(u64::try_from(left).unwrap_or(0));
             // The machine may sleep meanwhile, so the clock is looked at again and again.
             let mut pause = pin!(tokio::time::sleep(left.min(LOOK_EVERY)));
@@ -247,23 +258,26 @@ impl Driver<'_> {
         let used = self.used(&answer.usage);
         front.event(Event::Answered {
             text: answer.text.clone(),
+            citations: answer.citations.clone(),
             calls: answer.calls.clone(),
             usage: answer.usage,
-            cost_micros: self.world.price.as_ref().map(|_| used.cost_micros),
+            cost_micros: self.world.model.price.as_ref().map(|_| used.cost_micros),
         });
         let steering = self.world.store().messages(self.recorder.conversation.to_string()).await?;
         // Calls of an answer without tools are not run, and have a result that says so.
         let not_run = if ask.tools == Offered::Nothing { answer.calls.clone() } else { Vec::new() };
         let calls = answer.calls.len() - not_run.len();
+        let schema = self.settings.schema.as_ref();
         let input = turn::Answer {
             calls: u32::try_from(calls).unwrap_or(u32::MAX),
             asks_user: asks_user(&answer.text),
-            misfit: self.misfit(&answer.text),
+            misfit: schema.and_then(|it| output_schema::misfit(it, &answer.text)),
             has_steering: steering.iter().any(|it| it.steer),
             text: answer.text.clone(),
         };
         let (stop, citations, usage) = (answer.stop, answer.citations.clone(), answer.usage);
-        let Message::Assistant(message) = answer.into_message(self.world.provider.model().clone())
+        let Message::Assistant(message) =
+            answer.into_message(self.world.model.provider.model().clone())
         else {
             return Err(Fail::ours("an answer is no message of the model"));
         };
@@ -273,76 +287,51 @@ impl Driver<'_> {
             let text = "not run: no tools are offered now".to_owned();
             let result = CallResult { call: call.id.clone(), text: text.clone(), is_error: true };
             happened.push((Entry::Result(CallEnd { result, whole: None }), Used::default()));
-            front.event(Event::CallEnded { call, is_error: true, text });
+            front.event(Event::CallEnded { call, is_error: true, is_cancelled: false, text });
         }
         self.step(Input::Answered(input), happened).await
     }
 
-    /// Why a text does not fit the output schema.
-    fn misfit(&self, text: &str) -> Option<String> {
-        let schema = self.settings.schema.as_ref()?;
-        let json = match serde_json::from_str::<Value>(without_code_block(text)) {
-            Ok(json) => json,
-            Err(why) => return Some(format!("it is not JSON ({why})")),
-        };
-        // The schema was checked when the session began.
-        misfit(schema, &json).unwrap_or(None)
-    }
-
     pub(super) fn used(&self, usage: &TokenUsage) -> Used {
-        let price = self.world.price.as_ref();
-        Used {
-            calls: 1,
-            input: usage.input,
-            output: usage.output,
-            cost_micros: price.map_or(0, |it| it.cost_micros(usage)),
-        }
+        used(usage, self.world.model.price.as_ref())
     }
 
     /// Gives messages that the user sent meanwhile to the model.
     async fn take_steering(&mut self) -> Result<(), Fail> {
         let conversation = self.recorder.conversation.to_string();
-        loop {
-            let now = self.world.around.now();
-            let taken =
-                self.world.store().take_message(conversation.clone(), Take::Steering, now).await?;
-            let Some(message) = taken else { return Ok(()) };
-            self.attendant.sender().send(Event::Steered(message.text.clone())).ok();
-            let entry = Entry::Steering { text: message.text };
-            self.recorder
-                .record(vec![(entry, Used::default())], ConversationState::Working)
-                .await?;
+        for _ in 0..TAKING_TRIES {
+            let mut taken = self.world.store().messages(conversation.clone()).await?;
+            taken.retain(|it| it.steer);
+            if taken.is_empty() {
+                return Ok(());
+            }
+            let texts: Vec<String> = taken.iter().map(|it| it.text.clone()).collect();
+            let entry = |text: &String| (Entry::Steering { text: text.clone() }, Used::default());
+            let happened = Happened {
+                entries: texts.iter().map(entry).collect(),
+                taken,
+                state: ConversationState::Working,
+                ..Happened::default()
+            };
+            if self.recorder.record_all(happened).await? {
+                for text in texts {
+                    self.attendant.sender().send(Event::Steered(text)).ok();
+                }
+                return Ok(());
+            }
+            // A message was edited or removed meanwhile.
         }
-    }
-
-    /// Which budget is used up.
-    async fn budget_reached(&self) -> Result<Option<String>, Fail> {
-        let budget = &self.settings.budget;
-        let now = self.world.around.now();
-        let began = self.recorder.row.began_at.as_second();
-        let minutes = u64::try_from(now.as_second().saturating_sub(began)).unwrap_or(0) / 60;
-        if let Some(why) = budget.run.reached(&self.recorder.row.used, minutes) {
-            return Ok(Some(format!("the budget of this run is used up: {why}")));
-        }
-        if budget.day == super::settings::Allowance::default() {
-            return Ok(None);
-        }
-        let used = self.world.store().used_since(day_begin(now)).await?;
-        let why = budget.day.reached(&used, 0);
-        Ok(why.map(|why| format!("the budget of this day is used up: {why}")))
+        // The next call of the model takes them.
+        Ok(())
     }
 }
 
-/// The text without the lines of a Markdown code block around it.
-fn without_code_block(text: &str) -> &str {
-    let text = text.trim();
-    let inside = text.strip_prefix("```").and_then(|it| it.strip_suffix("```"));
-    let inside = inside.and_then(|it| it.split_once('\n'));
-    inside.map_or(text, |(_, inside)| inside)
-}
-
-/// When the day began, in UTC.
-fn day_begin(now: Timestamp) -> Timestamp {
-    const DAY: i64 = 24 * 60 * 60;
-    Timestamp::from_second(now.as_second().div_euclid(DAY) * DAY).unwrap_or(now)
+/// What one model call has used.
+pub(super) fn used(usage: &TokenUsage, price: Option<&Price>) -> Used {
+    Used {
+        calls: 1,
+        input: usage.input,
+        output: usage.output,
+        cost_micros: price.map_or(0, |it| it.cost_micros(usage)),
+    }
 }

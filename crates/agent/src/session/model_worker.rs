@@ -1,7 +1,7 @@
 //! A worker that is our own loop with a model: it has tools, but neither a plan nor `delegate`.
 //!
 //! Its calls go through a scheduler of its own with the same policy. Its questions are asked like those
-//! of the session.
+//! of the session. Its model calls count for the budgets of the turn, and are counted as they end.
 
 use std::sync::Arc;
 
@@ -12,6 +12,8 @@ use punchlist_sched::output::{Line, Stream};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::event::Event;
+use super::model_call;
+use super::plan::TurnPlan;
 use super::tool_calls::Calls;
 use super::world::World;
 use crate::context::fence;
@@ -26,13 +28,14 @@ const CALLS: u32 = 20;
 /// Runs our own loop for workers of the kind `model`.
 pub struct ModelLoop {
     world: World,
+    plan: TurnPlan,
     sender: UnboundedSender<Event>,
 }
 
 impl ModelLoop {
-    /// The loop in this world. Questions are sent as events.
-    pub fn new(world: World, sender: UnboundedSender<Event>) -> Self {
-        Self { world, sender }
+    /// The loop in this world, for the turn of this plan. What happens is sent as events.
+    pub fn new(world: World, plan: TurnPlan, sender: UnboundedSender<Event>) -> Self {
+        Self { world, plan, sender }
     }
 
     async fn work(
@@ -42,9 +45,9 @@ impl ModelLoop {
         work: &Work,
         listener: &Listener<'_>,
     ) -> Result<Outcome, Fail> {
-        let provider = match &config.model {
-            Some(model) => (self.world.connect)(model)?,
-            None => Arc::clone(&self.world.provider),
+        let (provider, price) = match &config.model {
+            Some(model) => (self.world.model.connect)(model)?,
+            None => (Arc::clone(&self.world.model.provider), self.world.model.price),
         };
         let is_given =
             |tool: &str| config.tools.as_ref().is_none_or(|all| all.iter().any(|it| it == tool));
@@ -54,7 +57,13 @@ impl ModelLoop {
         let most = config.limits.calls.unwrap_or(CALLS);
         let (mut messages, mut used) = (vec![Message::User(request(task))], TokenUsage::default());
         let mut last = String::new();
+        let counted = |used, outcome: Outcome| Outcome { usage: used, is_counted: true, ..outcome };
         for nth in 1..=most {
+            let plan = self.plan.whole().await?;
+            if let Some(why) = self.plan.budget_reached(plan.as_ref()).await? {
+                calls.end().await?;
+                return Ok(counted(used, Outcome::new(last, WorkerEnd::Failed(why))));
+            }
             // The last call has no tools: it writes the answer.
             let offered = if nth == most { Offered::Nothing } else { Offered::Everything };
             let request = ModelRequest {
@@ -63,17 +72,28 @@ impl ModelLoop {
                 messages: messages.clone(),
                 uncached: 0,
                 tools: calls.offered(offered),
-                options: self.world.model_options.clone(),
+                options: self.world.model.options.clone(),
             };
             let answer = match provider.call(&request, &mut |_| {}).await {
                 Ok(answer) => answer,
                 Err(failure) => {
                     calls.end().await?;
-                    let outcome = Outcome::new(last, failed(&failure));
-                    return Ok(Outcome { usage: used, ..outcome });
+                    return Ok(counted(used, Outcome::new(last, failed(&failure))));
                 }
             };
             used += answer.usage;
+            let cost = model_call::used(&answer.usage, price.as_ref());
+            self.plan.meter().add_of_worker(&config.name, cost).await?;
+            self.tell(
+                config,
+                Event::Answered {
+                    text: answer.text.clone(),
+                    citations: answer.citations.clone(),
+                    calls: answer.calls.clone(),
+                    usage: answer.usage,
+                    cost_micros: price.map(|_| cost.cost_micros),
+                },
+            );
             last.clone_from(&answer.text);
             let wanted = answer.calls.clone();
             if wanted.is_empty() || nth == most {
@@ -83,19 +103,25 @@ impl ModelLoop {
             if config.limits.tokens.is_some_and(|most| spent >= most) {
                 calls.end().await?;
                 let why = format!("it has used {spent} tokens, more than its limit");
-                let outcome = Outcome::new(last, WorkerEnd::Failed(why));
-                return Ok(Outcome { usage: used, ..outcome });
+                return Ok(counted(used, Outcome::new(last, WorkerEnd::Failed(why))));
             }
             messages.push(answer.into_message(provider.model().clone()));
-            messages.push(Message::Results(self.run(&calls, &wanted, work, listener).await?));
+            let results = self.run(config, &calls, &wanted, work, listener).await?;
+            messages.push(Message::Results(results));
         }
         calls.end().await?;
-        Ok(Outcome { usage: used, ..Outcome::new(last, WorkerEnd::Well) })
+        Ok(counted(used, Outcome::new(last, WorkerEnd::Well)))
+    }
+
+    /// Tells what a worker does.
+    fn tell(&self, config: &WorkerConfig, event: Event) {
+        self.sender.send(event.of_worker(&config.name)).ok();
     }
 
     /// Runs the calls of an answer.
     async fn run(
         &self,
+        config: &WorkerConfig,
         calls: &Calls,
         wanted: &[ModelCall],
         work: &Work,
@@ -107,12 +133,17 @@ impl ModelLoop {
             listener(WorkerEvent::Doing(call.tool.clone()));
             work.say(Line { stream: Stream::Out, text: call.tool.clone() });
             match calls.refused(call, Offered::Everything) {
-                Some(result) => results.push(result),
+                Some(result) => {
+                    let (call, text) = (call.clone(), result.text.clone());
+                    let (is_error, is_cancelled) = (true, false);
+                    self.tell(config, Event::CallEnded { call, is_error, is_cancelled, text });
+                    results.push(result);
+                }
                 None => to_run.push(call.clone()),
             }
         }
         if !to_run.is_empty() {
-            let scheduled = calls.schedule(&to_run, &self.sender).await?;
+            let scheduled = calls.schedule(&to_run, &self.sender, Some(&config.name)).await?;
             let outcomes = scheduled.outcomes().await?;
             for (call, outcome) in scheduled.finish(outcomes).await {
                 results.push(calls.result(&call, &outcome).0);

@@ -8,31 +8,41 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 
+use punchlist_engine::conversation::{CallResult, PlanCaller, plan_tools};
+use punchlist_engine::fail::Fail;
 use punchlist_engine::tool_service::{self, Caller};
-use punchlist_engine::{Around, Engine, PlanHandle, Which, around};
-use punchlist_formats::dialect::Dialect;
+use punchlist_engine::{Around, Engine, PlanHandle, Which, around, goal};
+use punchlist_formats::dialect::{Dialect, Reply, Surface};
 use punchlist_formats::prompt::{self, Also, Tools};
 use punchlist_formats::view::xml;
-use punchlist_model::goal::{Missing, Reached};
+use punchlist_model::goal::{Met, Missing, Reached};
 use punchlist_model::session::Store;
+use punchlist_model::store::turns::Used;
 use punchlist_model::store::{AttachmentKey, Change, Error};
 use punchlist_model::{
-    Actor, ConversationId, Ctx, Goal, Holder, Limits, Number, Op, Patch, Plan, PlanId, PlanPatch,
-    Process, Status, WriteId,
+    Actor, ConversationId, Ctx, Goal, Holder, Level, Limits, Number, Op, Patch, Plan, PlanId,
+    PlanPatch, Process, Status, WriteId,
 };
+use punchlist_sched::Tool;
 use serde_json::Value;
 
+use super::meter::Meter;
 use crate::turn::{PlanChange, PlanStatus};
 use crate::workers::delegate;
+use crate::workers::left_running::LeftRunning;
 
 /// The plan of a turn. Cheap to clone.
 #[derive(Clone)]
 pub struct TurnPlan {
     inner: Arc<Inner>,
+    /// The delegations that run.
+    running: LeftRunning,
+    /// What the turn and its workers use.
+    meter: Meter,
 }
 
 /// What the plan of a turn is made from.
-pub struct Inner {
+pub(super) struct Inner {
     /// The store.
     pub store: Arc<dyn Store>,
     /// The engine of that store.
@@ -57,12 +67,25 @@ pub struct Inner {
     pub process: Option<Process>,
 }
 
-/// The result of a call of a plan tool.
-pub struct Called {
-    /// What the model reads.
-    pub text: String,
-    /// Whether the call was refused.
-    pub is_error: bool,
+impl PlanCaller for TurnPlan {
+    fn agent(&self) -> String {
+        self.inner.agent.clone()
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: &'a str,
+        arguments: &'a Value,
+        label: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<CallResult, Error>> {
+        Box::pin(Self::call(self, tool, arguments, label))
+    }
+}
+
+/// A reply without the list: the model is sent that before each call.
+fn result(reply: Reply) -> CallResult {
+    let Reply { text, structured, is_error, changed, .. } = reply;
+    CallResult { text, structured, is_error, changed, after: None }
 }
 
 impl delegate::TurnPlan for TurnPlan {
@@ -74,12 +97,34 @@ impl delegate::TurnPlan for TurnPlan {
             }
         })
     }
+
+    fn dialect(&self) -> Dialect {
+        self.inner.dialect
+    }
+
+    fn left_running(&self) -> LeftRunning {
+        self.running.clone()
+    }
+
+    fn count<'a>(&'a self, worker: &'a str, used: Used) -> BoxFuture<'a, Result<(), Fail>> {
+        Box::pin(self.meter.add_of_worker(worker, used))
+    }
 }
 
 impl TurnPlan {
     /// The plan of a turn. It is created with the first change.
-    pub fn new(inner: Inner) -> Self {
-        Self { inner: Arc::new(inner) }
+    pub(super) fn new(inner: Inner, meter: Meter) -> Self {
+        Self { inner: Arc::new(inner), running: LeftRunning::default(), meter }
+    }
+
+    /// What the turn and its workers use.
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    /// Which budget is used up. Before each model call of the turn and its workers, that is looked at.
+    pub(super) async fn budget_reached(&self, plan: Option<&Plan>) -> Result<Option<String>, Fail> {
+        self.meter.reached(&*self.inner.store, &*self.inner.around, plan).await
     }
 
     /// How the model sees the plan.
@@ -104,6 +149,11 @@ impl TurnPlan {
         &self.inner.agent
     }
 
+    /// The delegations that run.
+    pub(super) fn left_running(&self) -> &LeftRunning {
+        &self.running
+    }
+
     /// The attachment of the turn.
     pub fn key(&self) -> &AttachmentKey {
         &self.inner.key
@@ -122,27 +172,37 @@ impl TurnPlan {
         }
     }
 
-    /// Runs a tool that the model called. `name` names the call.
-    pub async fn call(&self, tool: &str, arguments: &Value, name: &str) -> Result<Called, Error> {
+    /// The tools by which the model reads and changes the plan.
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        plan_tools(self.dialect().tools(Surface::Full), Arc::new(self.clone()))
+    }
+
+    /// Runs a tool that the model called. Without a name, a repeated call is made twice.
+    async fn call(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        name: Option<&str>,
+    ) -> Result<CallResult, Error> {
         let Inner { store, around, dialect, .. } = &*self.inner;
         let fields = arguments.as_object().cloned().unwrap_or_default();
         let call = match dialect.call_with(tool, fields) {
             Ok(call) => call,
-            Err(reply) => return Ok(Called { text: reply.text, is_error: true }),
+            Err(reply) => return Ok(result(reply)),
         };
         let caller = self.caller();
         let Some(ops) = call.ops() else {
             let told = tool_service::read(Some(&**store), &call, &caller, around.now()).await?;
             tool_service::note(&**store, &caller, &told).await;
-            return Ok(Called { text: told.reply.text, is_error: told.reply.is_error });
+            return Ok(result(told.reply));
         };
         let ctx = self.ctx(Some(*dialect))?;
-        let change =
-            Change { write: Some(self.write(name)), ..Change::new(ops.to_vec(), ctx.clone()) };
+        let write = name.map(|it| self.write(it));
+        let change = Change { write, ..Change::new(ops.to_vec(), ctx.clone()) };
         let gone = |plan: &_| around::gone(&**around, plan);
         let told = tool_service::change(&**store, &call, &caller, change, &gone).await?;
         tool_service::await_approval(&**store, &told, ctx).await;
-        Ok(Called { text: told.reply.text, is_error: told.reply.is_error })
+        Ok(result(told.reply))
     }
 
     /// Makes a change that the turn itself wants. A refusal is returned as the text for the model.
@@ -184,6 +244,28 @@ impl TurnPlan {
         let ctx = Ctx { actor: by.clone(), ..self.ctx(None)? };
         let change = Change::new(vec![Op::Plan(Box::new(patch))], ctx);
         self.inner.store.change(plan.id, change).await.map(drop)
+    }
+
+    /// Records that the agent says that the goal is met. A refusal is returned as the text for the model.
+    pub(super) async fn declare_goal_met(
+        &self,
+        name: Option<&str>,
+    ) -> Result<Result<(), String>, Error> {
+        let Some(plan) = self.whole().await? else {
+            return Ok(Err("there is no list yet: put what the goal needs on it first".to_owned()));
+        };
+        let goal = match goal::that_could_be_met(&plan) {
+            Ok(goal) => goal,
+            Err(why) => return Ok(Err(why.message)),
+        };
+        if !plan.is_word_enough(Some(Level::Reported)) {
+            let why = "only a person can say that this goal is met: ask the user";
+            return Ok(Err(why.to_owned()));
+        }
+        let (at, by) = (self.inner.around.now(), self.inner.agent.clone());
+        let met = Some(Met { at, by, level: Level::Reported });
+        let patch = PlanPatch { goal: Some(Some(Goal { met, ..goal })), ..PlanPatch::default() };
+        self.apply(&plan, vec![Op::Plan(Box::new(patch))], name).await
     }
 
     async fn apply(
@@ -271,7 +353,7 @@ impl TurnPlan {
     pub fn refusal(&self, plan: &Plan, open: &[Number], unheard: bool) -> String {
         let also = Also { unheard, park: None };
         if open.is_empty() {
-            prompt::goal_refusal(plan, &self.missing(plan), also)
+            prompt::goal_refusal(plan, &self.missing(plan), "call goal_met", also)
         } else {
             prompt::stop_refusal(plan, open, Tools::of(self.inner.dialect), also)
         }

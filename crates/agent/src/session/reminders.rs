@@ -18,7 +18,7 @@ impl Driver<'_> {
     /// Reminds the model of a list that has not changed for long, as the user's settings say. While the
     /// list is part of every call, there are no reminders.
     pub(super) async fn remind(&mut self, plan: Option<&Plan>) -> Result<(), Fail> {
-        let (Inject::OnChange, Some(plan)) = (self.world.context.inject, plan) else {
+        let (Inject::OnChange, Some(plan)) = (self.world.model.context.inject, plan) else {
             return Ok(());
         };
         let input = match self.sent_revision {
@@ -32,8 +32,8 @@ impl Driver<'_> {
                 Input::Turn { worked: last.is_some_and(|it| !it.message.calls.is_empty()), open }
             }
         };
-        let now = self.world.around.now();
-        let policy = &self.world.reminders;
+        let now = self.world.place.around.now();
+        let policy = &self.world.model.reminders;
         for reminder in self.recorder.machine.watch.step(policy, AGENT, input, now) {
             let Reminder::Nag { turns, changed, whole_list } = reminder else { continue };
             let list = whole_list.then(|| self.plan.list(plan));

@@ -75,7 +75,7 @@ pub struct Budget {
 pub struct Allowance {
     /// Tokens, sent and received.
     pub tokens: Option<u64>,
-    /// Minutes since the turn began. A day has no limit of minutes.
+    /// Minutes: of a run since the turn began, of a day those of all turns together.
     pub minutes: Option<u64>,
     /// Cost in millionths of the currency of the prices.
     pub cost_micros: Option<u64>,
@@ -105,7 +105,7 @@ pub fn money(micros: u64) -> String {
 impl FromStr for Budget {
     type Err = String;
 
-    /// `tokens=100000,minutes=30,cost=2.50`, and `day.tokens=…`, `day.cost=…`.
+    /// `tokens=100000,minutes=30,cost=2.50`, and the same of a day: `day.tokens=…`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut budget = Self::default();
         for part in text.split(',').map(str::trim).filter(|it| !it.is_empty()) {
@@ -118,13 +118,11 @@ impl FromStr for Budget {
             };
             match name {
                 "tokens" => allowance.tokens = Some(count(key, value)?),
-                "minutes" if !key.starts_with("day.") => {
-                    allowance.minutes = Some(count(key, value)?);
-                }
+                "minutes" => allowance.minutes = Some(count(key, value)?),
                 "cost" => allowance.cost_micros = Some(micros(key, value)?),
                 _ => {
                     return Err(format!(
-                        "{key:?} is not tokens, minutes, cost, day.tokens or day.cost"
+                        "{key:?} is not tokens, minutes, cost, day.tokens, day.minutes or day.cost"
                     ));
                 }
             }
@@ -166,10 +164,11 @@ mod tests {
 
     #[test]
     fn a_budget_is_written_as_pairs() {
-        let budget: Budget = "tokens=500k, minutes=30,cost=2.5,day.cost=10".parse().unwrap();
+        let budget: Budget =
+            "tokens=500k, minutes=30,cost=2.5,day.cost=10,day.minutes=90".parse().unwrap();
         let run =
             Allowance { tokens: Some(500_000), minutes: Some(30), cost_micros: Some(2_500_000) };
-        let day = Allowance { cost_micros: Some(10_000_000), ..Allowance::default() };
+        let day = Allowance { tokens: None, minutes: Some(90), cost_micros: Some(10_000_000) };
         assert_eq!(budget, Budget { run, day });
         for bad in [
             "tokens",
@@ -179,7 +178,8 @@ mod tests {
             "cost=1e3",
             "cost=0",
             "x=1",
-            "day.minutes=1",
+            "day.minutes=0",
+            "day.x=1",
         ] {
             assert!(bad.parse::<Budget>().is_err(), "{bad}");
         }

@@ -2,27 +2,35 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use punchlist_engine::CallLedger;
 use punchlist_engine::fail::Fail;
 use punchlist_formats::text::secret::mask;
-use punchlist_model::call::{CallRecord, CallState};
+use punchlist_model::call::{Answered, CallRecord, CallState, QuestionFilter, Standing};
 use punchlist_model::session::Store;
-use punchlist_model::{PlanId, RunId};
-use punchlist_sched::call::{CallId, CancelReason, Live, Outcome, Request, State};
+use punchlist_model::{QuestionId, RunId};
+use punchlist_sched::call::{
+    ArgumentsVersion, CallId, CancelReason, Live, Outcome, Request, State,
+};
 use punchlist_sched::machine::{self, Attended, Limits};
 use punchlist_sched::run::{Event as Happened, Run};
 use punchlist_sched::{Batch, RunningBatch, Tool, Tools, output};
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use super::event::Event;
+use super::goal_met::GoalMet;
 use super::plan::TurnPlan;
 use super::world::World;
 use crate::context;
 use crate::provider::{Arguments, CallResult, ModelCall, ToolSpec};
 use crate::turn::Offered;
+use crate::workers::delegate::DELEGATE;
+use crate::workers::left_running::LeftRunning;
 
 /// What the model is told of a call that ran when the program ended.
 pub(super) const MAY_HAVE_HAPPENED: &str =
@@ -34,6 +42,9 @@ const NOT_BEGUN: &str = "the program ended before the call began";
 /// How many calls of one answer run at once.
 const AT_ONCE: u32 = 8;
 
+/// How often it is looked whether only workers still run, while a steering message waits.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
 /// Tools that only read. They are offered while the model plans.
 const READING: [&str; 3] = ["read", "list", "search"];
 
@@ -44,23 +55,38 @@ pub(super) struct Calls {
     tools: Vec<Arc<dyn Tool>>,
     /// The names of the plan's tools.
     plan_tools: Vec<String>,
+    store: Arc<dyn Store>,
     answers: JoinHandle<()>,
 }
 
+/// Who asks the person about a call of the session.
+const AGENT: &str = "The agent";
+
 impl Calls {
-    /// Starts the scheduler of a turn.
+    /// Starts the scheduler of a turn. `has_goal` says that its plan has a goal, or will have one;
+    /// `before` is the run in which the turn was cut off.
     pub(super) async fn start(
         world: &World,
         plan: &TurnPlan,
         title: &str,
+        has_goal: bool,
+        before: Option<RunId>,
         sender: &UnboundedSender<Event>,
     ) -> Result<Self, Fail> {
-        let own = plan.tools();
+        let mut own = plan.tools();
+        if has_goal {
+            own.push(Arc::new(GoalMet::new(plan.clone())));
+        }
         let plan_tools = own.iter().map(|it| it.name().to_owned()).collect();
-        let given = world.tools.iter().cloned().chain((world.turn_tools)(plan, sender));
+        let given = world.tools.all.iter().cloned().chain((world.tools.turn_tools)(plan, sender));
         let tools = own.into_iter().chain(given).collect();
-        let plan = plan.id().await?;
-        Self::with(world, tools, plan_tools, plan, title).await
+        let ledger = world.place.engine.call_ledger(title, plan.id().await?).await?;
+        let asks_as = world.user.asks_as.as_deref().unwrap_or(AGENT);
+        let mut ledger = ledger.asking_as(asks_as);
+        if let Some(run) = before {
+            ledger = ledger.going_on(run).await?;
+        }
+        Self::with(world, tools, plan_tools, ledger).await
     }
 
     /// Starts the scheduler of a worker, which has no plan and only the tools that `is_given` accepts.
@@ -69,34 +95,33 @@ impl Calls {
         is_given: impl Fn(&str) -> bool,
         title: &str,
     ) -> Result<Self, Fail> {
-        let tools = world.tools.iter().filter(|it| is_given(it.name())).cloned().collect();
-        Self::with(world, tools, Vec::new(), None, title).await
+        let tools = world.tools.all.iter().filter(|it| is_given(it.name())).cloned().collect();
+        let ledger = world.place.engine.call_ledger(title, None).await?;
+        Self::with(world, tools, Vec::new(), ledger).await
     }
 
     async fn with(
         world: &World,
         tools: Vec<Arc<dyn Tool>>,
         plan_tools: Vec<String>,
-        plan: Option<PlanId>,
-        title: &str,
+        ledger: CallLedger,
     ) -> Result<Self, Fail> {
         let mut registry = Tools::new();
         for tool in tools {
             registry.add(tool).map_err(|why| Fail::usage(why.to_string()))?;
         }
         // A server's tool that cannot be offered, for example because of its schema, is left out.
-        for tool in world.servers.tools().await {
+        for tool in world.tools.servers.tools().await {
             registry.add(tool).ok();
         }
-        let tools = registry.offered(&world.policy).cloned().collect();
-        let ledger = world.engine.call_ledger(title, plan).await?;
-        let around = Arc::clone(&world.around);
-        let attended = if world.is_attended { Attended::Yes } else { Attended::No };
-        let directory = Some(world.outputs.join(ledger.run().to_string()));
+        let tools = registry.offered(&world.tools.policy).cloned().collect();
+        let around = Arc::clone(&world.place.around);
+        let attended = if world.user.is_attended { Attended::Yes } else { Attended::No };
+        let directory = Some(world.tools.outputs.join(ledger.run().to_string()));
         let options = punchlist_sched::Options {
             machine: machine::Options {
                 limits: Limits { all: AT_ONCE, of_kind: BTreeMap::new() },
-                policy: world.policy.clone(),
+                policy: world.tools.policy.clone(),
                 attended,
                 ids: around.ids(around.now())?,
                 ..machine::Options::default()
@@ -107,7 +132,7 @@ impl Calls {
         };
         let run = Run::builder(registry)
             .options(options)
-            .processes(world.processes.clone())
+            .processes(world.tools.processes.clone())
             .ledger(ledger.clone())
             .start();
         let (passes, answered) = (ledger.clone(), run.clone());
@@ -115,7 +140,8 @@ impl Calls {
             // If the store fails, the call that waits for it says so.
             passes.pass_answers(&answered).await.ok();
         });
-        Ok(Self { run, ledger, tools, plan_tools, answers })
+        let store = Arc::clone(world.store());
+        Ok(Self { run, ledger, tools, plan_tools, store, answers })
     }
 
     /// The id under which the calls are recorded.
@@ -166,41 +192,69 @@ impl Calls {
         None
     }
 
-    /// Schedules calls. What happens to them is sent as events until the last has ended.
+    /// Schedules calls. What happens to them is sent as events until the last has ended. `worker` is the
+    /// worker that makes them, if it is not the session itself.
     pub(super) async fn schedule(
         &self,
         calls: &[ModelCall],
         sender: &UnboundedSender<Event>,
+        worker: Option<&str>,
     ) -> Result<Scheduled, Fail> {
         let mut batch = Batch::new();
+        let mut plan_calls = Vec::new();
         for call in calls {
             let arguments = match &call.arguments {
                 Arguments::Object(arguments) => arguments.clone(),
                 Arguments::Invalid(_) => Value::Null,
             };
-            batch.add(Request {
+            let tool = self.tools.iter().find(|it| it.name() == call.tool);
+            let timeout = tool.and_then(|it| it.timeout(&arguments));
+            let planned = batch.add(Request {
                 tool: call.tool.clone(),
+                timeout_ms: timeout.map(|it| u64::try_from(it.as_millis()).unwrap_or(u64::MAX)),
                 arguments,
                 label: Some(call.id.to_string()),
                 ..Request::default()
             });
+            if self.is_plans(&call.tool) {
+                plan_calls.push(planned);
+            } else if call.tool == DELEGATE {
+                // The calls before it in this answer may add the item that it is about.
+                planned.after(&plan_calls);
+            }
         }
         let mut events = self.run.subscribe();
         let batch = self.run.schedule(batch).await.map_err(|_| over())?;
-        let ids: BTreeMap<CallId, ModelCall> = batch.calls().zip(calls.iter().cloned()).collect();
-        let (sender, done) = (sender.clone(), batch.id());
+        let mut ids: BTreeMap<CallId, ModelCall> =
+            batch.calls().zip(calls.iter().cloned()).collect();
+        let (sender, done, running) = (sender.clone(), batch.id(), self.run.clone());
+        let (store, run, worker) = (Arc::clone(&self.store), self.id(), worker.map(str::to_owned));
         let tells = tokio::spawn(async move {
             let mut asked = Vec::new();
             while let Some(event) = events.next().await {
                 if matches!(event, Happened::BatchDone(id) if id == done) {
                     break;
                 }
+                // A call that a person has edited is told as it runs.
+                if let Happened::Moved { call, state: State::Live(Live::Validating { version }) } =
+                    &event
+                    && *version > ArgumentsVersion(0)
+                    && let Some(it) = ids.get_mut(call)
+                    && let Ok(Some(edited)) = running.call(*call).await
+                {
+                    it.arguments = Arguments::Object(edited.request.arguments);
+                }
                 for event in told(event, &ids, &mut asked) {
+                    let event = with_answer(event, &*store, run).await;
+                    let event = match &worker {
+                        Some(worker) => event.of_worker(worker),
+                        None => event,
+                    };
                     sender.send(event).ok();
                 }
             }
         });
-        Ok(Scheduled { batch, calls: calls.to_vec(), tells })
+        Ok(Scheduled { run: self.run.clone(), batch, calls: calls.to_vec(), tells })
     }
 
     /// The result of a call, as the model reads it.
@@ -235,6 +289,7 @@ impl Drop for Calls {
 
 /// Calls that run.
 pub(super) struct Scheduled {
+    run: Run,
     batch: RunningBatch,
     calls: Vec<ModelCall>,
     tells: JoinHandle<()>,
@@ -244,6 +299,55 @@ impl Scheduled {
     /// Waits until all calls have ended.
     pub(super) async fn outcomes(&self) -> Result<Vec<Outcome>, Fail> {
         self.batch.outcomes().await.map_err(|_| over())
+    }
+
+    /// Waits until all calls have ended, or until only workers run and a steering message waits: a call
+    /// whose worker is left running has no outcome.
+    pub(super) async fn until_steered(
+        &self,
+        mut steering: watch::Receiver<bool>,
+        running: &LeftRunning,
+    ) -> Result<Vec<(ModelCall, Option<Outcome>)>, Fail> {
+        let steered = async {
+            // The other side ends with the turn, which also ends this.
+            if steering.wait_for(|it| *it).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            loop {
+                let outcomes = self.outcomes_so_far().await?;
+                let open = outcomes.iter().filter(|(_, outcome)| outcome.is_none());
+                let open: Vec<&str> = open.map(|(call, _)| call.id.0.as_str()).collect();
+                if !open.is_empty() && running.leave(&open) {
+                    return Ok(outcomes);
+                }
+                sleep(LOOK_EVERY).await;
+            }
+        };
+        tokio::select! {
+            biased;
+            outcomes = self.outcomes() => {
+                Ok(self.calls.iter().cloned().zip(outcomes?.into_iter().map(Some)).collect())
+            }
+            outcomes = steered => outcomes,
+        }
+    }
+
+    async fn outcomes_so_far(&self) -> Result<Vec<(ModelCall, Option<Outcome>)>, Fail> {
+        let mut outcomes = Vec::new();
+        for (id, call) in self.batch.calls().zip(&self.calls) {
+            let state = self.run.call(id).await.map_err(|_| over())?.map(|it| it.state);
+            let outcome = match state {
+                Some(State::Done(outcome)) => Some(Outcome::clone(&outcome)),
+                Some(State::Live(_)) | None => None,
+            };
+            outcomes.push((call.clone(), outcome));
+        }
+        Ok(outcomes)
+    }
+
+    /// Waits until all events of calls that have ended are sent.
+    pub(super) async fn told(self) {
+        self.tells.await.ok();
     }
 
     /// Cancels what still runs. [`Self::outcomes`] returns once it has really ended.
@@ -275,7 +379,8 @@ fn told(
                 let (over, waits) = asked.drain(..).partition(|it| it.call == call.0);
                 *asked = waits;
                 let over: Vec<Arc<punchlist_model::call::Asked>> = over;
-                events.extend(over.iter().map(|it| Event::Settled(it.id)));
+                let settled = |id| Event::Settled { question: id, answered: None };
+                events.extend(over.iter().map(|it| settled(it.id)));
             }
             let Some(it) = calls.get(&call).cloned() else { return events };
             match state {
@@ -285,6 +390,7 @@ fn told(
                 State::Done(outcome) => events.push(Event::CallEnded {
                     call: it,
                     is_error: !matches!(*outcome, Outcome::Success(_)),
+                    is_cancelled: matches!(*outcome, Outcome::Cancelled { .. }),
                     text: mask(&outcome.for_model()).into_owned(),
                 }),
                 State::Live(_) => {}
@@ -303,6 +409,29 @@ fn told(
         }
         Happened::Lost { .. } | Happened::BatchDone(_) => Vec::new(),
     }
+}
+
+/// Adds to the end of a question who answered what.
+async fn with_answer(event: Event, store: &dyn Store, run: RunId) -> Event {
+    let Event::Settled { question, .. } = event else { return event };
+    // Whoever reads the events can do without the answer, if the store fails now.
+    let answered = answered(store, run, question).await.unwrap_or_default();
+    Event::Settled { question, answered }
+}
+
+/// The answer to a question, if somebody answered it.
+pub(super) async fn answered(
+    store: &dyn Store,
+    run: RunId,
+    question: QuestionId,
+) -> Result<Option<Box<Answered>>, Fail> {
+    let filter = QuestionFilter { run: Some(run), ..QuestionFilter::default() };
+    let questions = store.questions(filter).await?;
+    let found = questions.into_iter().find(|it| it.asked.id == question);
+    Ok(found.and_then(|it| match it.standing {
+        Standing::Answered(answered) => Some(Box::new(answered)),
+        Standing::Waiting | Standing::Settled => None,
+    }))
 }
 
 fn is_over(state: CallState) -> bool {

@@ -22,8 +22,9 @@ use crate::provider::{ModelOptions, Price, Provider};
 pub type TurnTools =
     Arc<dyn Fn(&TurnPlan, &UnboundedSender<Event>) -> Vec<Arc<dyn Tool>> + Send + Sync>;
 
-/// Connects to another model, by its name.
-pub type Connect = Arc<dyn Fn(&str) -> Result<Arc<dyn Provider>, Fail> + Send + Sync>;
+/// Connects to another model, by its name. Returns its price, too, if one is configured.
+pub type Connect =
+    Arc<dyn Fn(&str) -> Result<(Arc<dyn Provider>, Option<Price>), Fail> + Send + Sync>;
 
 /// What the system prompt says about the surroundings.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,20 +47,19 @@ pub struct Facts {
 /// What a session needs from the program that runs it.
 #[derive(Clone)]
 pub struct World {
-    /// The engine, which has the store.
-    pub engine: Engine,
-    /// Clock and ids.
-    pub around: Arc<dyn Around>,
-    /// The project.
-    pub project: String,
-    /// The directory that the session works in.
-    pub directory: PathBuf,
-    /// This process.
-    pub process: Option<Process>,
-    /// Who answers questions at the front end.
-    pub person: Actor,
-    /// Whether somebody can be asked, here or elsewhere.
-    pub is_attended: bool,
+    /// The model, and what it reads.
+    pub model: SessionModel,
+    /// The tools, and what they may do.
+    pub tools: SessionTools,
+    /// Where the session runs.
+    pub place: SessionPlace,
+    /// For whom it works.
+    pub user: SessionUser,
+}
+
+/// The model of a session, and what it reads.
+#[derive(Clone)]
+pub struct SessionModel {
     /// The model.
     pub provider: Arc<dyn Provider>,
     /// Connects to other models, for workers.
@@ -67,9 +67,20 @@ pub struct World {
     /// Its price, if one is configured.
     pub price: Option<Price>,
     /// How the model is to answer.
-    pub model_options: ModelOptions,
+    pub options: ModelOptions,
+    /// How much of a conversation the model reads.
+    pub context: ContextOptions,
+    /// When the model is reminded of its list.
+    pub reminders: remind::Policy,
+    /// What the system prompt says about the surroundings.
+    pub facts: Facts,
+}
+
+/// The tools of a session, and what they may do.
+#[derive(Clone)]
+pub struct SessionTools {
     /// All tools but the plan's and those of MCP servers.
-    pub tools: Vec<Arc<dyn Tool>>,
+    pub all: Vec<Arc<dyn Tool>>,
     /// The MCP servers whose tools the model gets too.
     pub servers: Arc<Servers>,
     /// Tools that are made for each turn.
@@ -82,19 +93,39 @@ pub struct World {
     pub outputs: PathBuf,
     /// The file that gets a rule when a person answers "always".
     pub rules_file: PathBuf,
+}
+
+/// Where a session runs.
+#[derive(Clone)]
+pub struct SessionPlace {
+    /// The engine, which has the store.
+    pub engine: Engine,
+    /// Clock and ids.
+    pub around: Arc<dyn Around>,
+    /// The project.
+    pub project: String,
+    /// The directory that the session works in.
+    pub directory: PathBuf,
+    /// This process.
+    pub process: Option<Process>,
     /// Limits on sizes and counts of plans.
     pub limits: Limits,
-    /// When the model is reminded of its list.
-    pub reminders: remind::Policy,
-    /// What the system prompt says about the surroundings.
-    pub facts: Facts,
-    /// How much of a conversation the model reads.
-    pub context: ContextOptions,
+}
+
+/// For whom a session works, and who is asked.
+#[derive(Clone)]
+pub struct SessionUser {
+    /// Who answers questions at the front end.
+    pub person: Actor,
+    /// The name under which the session asks questions, if it is not its title.
+    pub asks_as: Option<String>,
+    /// Whether somebody can be asked, here or elsewhere.
+    pub is_attended: bool,
 }
 
 impl World {
     /// The store.
     pub(super) fn store(&self) -> &Arc<dyn Store> {
-        self.engine.store()
+        self.place.engine.store()
     }
 }

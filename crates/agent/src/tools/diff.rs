@@ -15,7 +15,7 @@ const MOST: usize = 2 * 1024 * 1024;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// The lines that differ, with a little context; `None` if none do.
-pub(super) fn diff(old: &str, new: &str) -> Option<String> {
+pub(crate) fn diff(old: &str, new: &str) -> Option<String> {
     if old == new {
         return None;
     }

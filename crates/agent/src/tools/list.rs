@@ -79,7 +79,7 @@ impl Tool for List {
 
 /// A walk over what git does not ignore. It follows no links and reads no settings from the home
 /// directory.
-pub(super) fn walk(path: &Path) -> WalkBuilder {
+pub(crate) fn walk(path: &Path) -> WalkBuilder {
     let mut walk = WalkBuilder::new(path);
     walk.hidden(false)
         .require_git(false)
@@ -91,7 +91,7 @@ pub(super) fn walk(path: &Path) -> WalkBuilder {
 }
 
 /// The path of an entry relative to `below`, escaped to fit on one line.
-pub(super) fn shown(path: &Path, below: &Path) -> String {
+pub(crate) fn shown(path: &Path, below: &Path) -> String {
     let path = path.strip_prefix(below).unwrap_or(path).to_string_lossy();
     if path.chars().any(char::is_control) { format!("{path:?}") } else { path.into_owned() }
 }

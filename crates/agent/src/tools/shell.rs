@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 use punchlist_sched::call::{Checked, Ended};
@@ -29,11 +30,27 @@ const REASON: &str = "reason";
 /// Maximum length of the model's reason in a question, in characters.
 const LONGEST_REASON: usize = 500;
 
+/// How long a command may take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ShellTimeout {
+    /// If the call does not say.
+    pub usual: Duration,
+    /// The most that a call may ask for.
+    pub most: Duration,
+}
+
+impl Default for ShellTimeout {
+    fn default() -> Self {
+        Self { usual: Duration::from_secs(120), most: Duration::from_secs(1800) }
+    }
+}
+
 /// The tool.
 pub struct Shell {
     root: Root,
     environment: Vec<(OsString, OsString)>,
     sandbox: InForce,
+    timeout: ShellTimeout,
     schema: Value,
 }
 
@@ -44,6 +61,9 @@ struct Arguments {
     command: String,
     /// The directory to run it in, inside the project. The project's root if left out; better than `cd`.
     directory: Option<String>,
+    /// Seconds after which the command is ended.
+    #[schemars(range(min = 1))]
+    timeout: Option<u64>,
     /// Run it outside the sandbox; a person is asked first. Only for a command that cannot work inside.
     #[serde(default)]
     outside_sandbox: bool,
@@ -55,7 +75,12 @@ struct Arguments {
 impl Shell {
     /// Runs commands in a project with this environment, without variables that affect the shell
     /// itself, in this sandbox.
-    pub fn new(root: Root, mut environment: Vec<(OsString, OsString)>, sandbox: InForce) -> Self {
+    pub fn new(
+        root: Root,
+        mut environment: Vec<(OsString, OsString)>,
+        sandbox: InForce,
+        timeout: ShellTimeout,
+    ) -> Self {
         environment.retain(|(name, _)| {
             let name = name.to_string_lossy();
             !SHELLS_OWN.contains(&&*name) && !name.starts_with("BASH_FUNC_")
@@ -65,7 +90,14 @@ impl Shell {
         if let Some(properties) = properties.filter(|_| !sandbox.is_on()) {
             properties.retain(|name, _| name != OUTSIDE && name != REASON);
         }
-        Self { root, environment, sandbox, schema }
+        let (usual, most) = (timeout.usual.as_secs(), timeout.most.as_secs());
+        if let Some(seconds) = schema.pointer_mut("/properties/timeout") {
+            seconds["description"] = Value::from(format!(
+                "Seconds after which the command is ended: {usual} if left out, at most {most}."
+            ));
+            seconds["maximum"] = Value::from(most);
+        }
+        Self { root, environment, sandbox, timeout, schema }
     }
 
     fn directory(&self, directory: Option<&str>) -> Result<super::Place, String> {
@@ -160,6 +192,12 @@ impl Tool for Shell {
             format!("the model says: {reason}")
         });
         Preview { what, command: Some(call.command), why, ..Preview::default() }
+    }
+
+    fn timeout(&self, input: &Value) -> Option<Duration> {
+        let asked = arguments::<Arguments>(input).ok().and_then(|it| it.timeout);
+        let asked = asked.map_or(self.timeout.usual, Duration::from_secs);
+        Some(asked.min(self.timeout.most))
     }
 
     fn run(&self, input: Value, work: Work) -> BoxFuture<'static, Ended> {

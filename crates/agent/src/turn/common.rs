@@ -78,6 +78,11 @@ impl Common {
         effects
     }
 
+    /// How a turn ends with this answer, if it would end like this otherwise.
+    pub(super) fn ending_with(answer: &Answer, otherwise: Ending) -> Ending {
+        if answer.misfit.is_some() { Ending::Unfit } else { otherwise }
+    }
+
     /// Hands an answer back that does not fit the schema, as often as that is allowed.
     pub(super) fn hand_back(&mut self, answer: &Answer) -> Option<Effect> {
         let why = answer.misfit.as_ref().filter(|_| self.misfits < SCHEMA_TRIES)?;

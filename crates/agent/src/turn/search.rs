@@ -86,16 +86,18 @@ struct World {
     /// What the runtime is doing: the last effect that expects an input.
     doing: Option<Effect>,
     referee: Referee,
+    /// How often the user still replies. Without a bound a model could ask for ever.
+    replies: u32,
 }
 
 type ItemKey = (u32, Status, bool, Option<String>, bool);
-type Key = (Vec<ItemKey>, Turn, Referee);
+type Key = (Vec<ItemKey>, Turn, Referee, u32);
 
 impl World {
-    fn new(items: u32, options: &Options) -> Self {
+    fn new(items: u32, replies: u32, options: &Options) -> Self {
         let referee = Referee { limit: options.calls.first, ..Referee::default() };
         let turn = Turn::new(options.clone());
-        let mut world = Self { plan: plan_of(items), turn, doing: None, referee };
+        let mut world = Self { plan: plan_of(items), turn, doing: None, referee, replies };
         world.step(Input::Begin, options);
         world
     }
@@ -106,7 +108,7 @@ impl World {
             let is_parked = item.marks.contains(&punchlist_model::Mark::Parked);
             (item.number.0, item.status, item.waiting_on.is_some(), holder, is_parked)
         });
-        (items.collect(), self.turn.clone(), self.referee)
+        (items.collect(), self.turn.clone(), self.referee, self.replies)
     }
 
     fn status(&self) -> PlanStatus {
@@ -205,6 +207,11 @@ impl World {
             Ending::NotValidated | Ending::PlanningFailed => assert_eq!(before.open.len(), 0),
             Ending::Planned | Ending::Stuck => assert_ne!(before.open.len(), 0),
             Ending::LetGo => assert!(self.referee.refusals >= 3, "let go too early"),
+            // Before the limit an answer is held against the schema only when nothing is open.
+            Ending::Unfit => {
+                let is_last = self.referee.calls > self.referee.limit;
+                assert!(is_last || holding.is_empty(), "an early answer");
+            }
             Ending::Asked | Ending::Limit | Ending::Failed(_) | Ending::Aborted(_) => {}
         }
     }
@@ -218,6 +225,14 @@ impl World {
             all.push(world);
         };
         match &self.doing {
+            None if self.turn.ending() == Some(&Ending::Asked) && self.replies > 0 => {
+                // A reply is counted like a new request.
+                let referee = Referee { limit: options.calls.first, ..Referee::default() };
+                let replies = self.replies - 1;
+                let mut world = Self { referee, replies, ..self.clone() };
+                world.step(Input::Reply, options);
+                return vec![world];
+            }
             None => return Vec::new(),
             Some(Effect::CallModel(ask)) => {
                 for answer in answers(ask, options) {
@@ -236,8 +251,9 @@ impl World {
         all
     }
 
-    /// What a round of tools may do to the plan. Whether a worker succeeds or fails makes no difference
-    /// to the plan: the item is the agent's to settle.
+    /// What a round of tools may do to the plan. A worker may still run after the round, or give its item
+    /// back: then, whether it succeeded or failed, the item is the agent's to settle. After a usage limit
+    /// the item waits.
     fn rounds(&self, adds: u32) -> Vec<Plan> {
         let mut plans = vec![self.plan.clone()];
         for item in self.plan.listed() {
@@ -251,6 +267,10 @@ impl World {
                 wait,
             ];
             plans.extend(ops.into_iter().filter_map(|op| changed(&self.plan, op, ME)));
+            let is_workers = item.claim.as_ref().is_some_and(|claim| claim.holder.name == WORKER);
+            if is_workers {
+                plans.extend(changed(&self.plan, Op::Release(it.clone()), WORKER));
+            }
             plans.extend(changed(&self.plan, Op::Start(it), WORKER));
         }
         if u32::try_from(self.plan.items.len()).unwrap() < adds {
@@ -299,12 +319,17 @@ struct Tally {
     endings: HashMap<String, usize>,
 }
 
-/// Walks all states in depth-first order and fails on a cycle.
+/// Walks all states in which nobody replies to a question.
 fn search(items: u32, adds: u32, options: &Options) -> Tally {
+    search_replying(items, adds, 0, options)
+}
+
+/// Walks all states in depth-first order and fails on a cycle. The user replies so often.
+fn search_replying(items: u32, adds: u32, replies: u32, options: &Options) -> Tally {
     let mut tally = Tally::default();
     // `false` while the states behind this one are walked.
     let mut is_done: HashMap<Key, bool> = HashMap::new();
-    let first = World::new(items, options);
+    let first = World::new(items, replies, options);
     let mut path = vec![(first.key(), vec![first])];
     is_done.insert(path[0].0.clone(), false);
     let mut path: Vec<(Key, Vec<World>)> =
@@ -351,6 +376,12 @@ fn steps() -> Options {
     Options { strategy: Strategy::Steps, steps, is_attended: true, ..Options::default() }
 }
 
+/// Fewer steps, for more items.
+fn small_steps() -> Options {
+    let limits = StepLimits { direct: 2, planning: 1, item: 1, steps: 5 };
+    Options { steps: limits, ..steps() }
+}
+
 #[test]
 fn a_supervisors_turn_always_ends_and_never_early() {
     let tally = search(2, 3, &supervisor());
@@ -387,6 +418,27 @@ fn steps_always_end_and_never_early() {
             "Stuck"
         ]
     );
+}
+
+#[test]
+fn a_turn_that_goes_on_with_a_reply_always_ends_and_never_early() {
+    let calls = CallLimits { first: 2, more: 1, most: 3 };
+    let tally = search_replying(2, 2, 2, &Options { calls, ..supervisor() });
+    assert!(tally.states > 1_000, "{tally:?}");
+    for items in 0..=2 {
+        let tally = search_replying(items, 2, 1, &small_steps());
+        assert!(tally.states > 100, "{tally:?}");
+        assert!(endings(&tally).contains(&"Answered"), "{tally:?}");
+    }
+}
+
+#[test]
+fn steps_with_three_items_on_an_existing_plan_always_end() {
+    for items in 1..=3 {
+        let tally = search(items, 3, &small_steps());
+        assert!(tally.states > 100, "{tally:?}");
+        assert!(endings(&tally).contains(&"Answered"), "{tally:?}");
+    }
 }
 
 #[test]

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::common::Common;
 use super::{Answer, Ask, Effect, Ending, Info, Offered, PlanChange, PlanStatus, Purpose};
 
+/// How the user is told that the whole task is complete, with the reasoning after it.
+pub const VALIDATED: &str = "Task validated as complete: ";
+
 /// How much the steps of a task may cost.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct StepLimits {
@@ -224,8 +227,8 @@ impl Steps {
             effects.extend(self.call(turn, Purpose::Direct));
             return effects;
         }
-        if is_last {
-            return turn.end(Ending::Limit);
+        if is_last || answer.misfit.is_some() {
+            return turn.end(Common::ending_with(answer, Ending::Limit));
         }
         let mut effects = vec![inform("Task completed successfully.")];
         effects.extend(turn.end(Ending::Answered));
@@ -331,7 +334,7 @@ impl Steps {
             ..Validation::default()
         });
         if validation.is_complete && !answer.has_steering {
-            let told = format!("Task validated as complete: {}", validation.reasoning);
+            let told = format!("{VALIDATED}{}", validation.reasoning);
             let mut effects = vec![inform(&told)];
             if turn.options.has_schema {
                 effects.extend(self.call(turn, Purpose::FinalAnswer));
@@ -363,7 +366,7 @@ impl Steps {
                 effects.extend(self.call(turn, Purpose::FinalAnswer));
                 effects
             }
-            None => turn.end(Ending::Answered),
+            None => turn.end(Common::ending_with(answer, Ending::Answered)),
         }
     }
 

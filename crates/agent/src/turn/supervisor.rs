@@ -60,12 +60,14 @@ impl Supervisor {
             turn.prompted();
             return self.go_on(turn);
         }
-        if turn.options.is_plan_only {
-            let ending = if plan.open.is_empty() { Ending::Answered } else { Ending::Planned };
-            return turn.end(ending);
+        if turn.options.is_plan_only && !plan.open.is_empty() {
+            return turn.end(Ending::Planned);
         }
         if answer.asks_user && turn.options.is_attended {
             return turn.end(Ending::Asked);
+        }
+        if turn.options.is_plan_only {
+            return turn.end(Ending::Answered);
         }
         self.judge(turn, answer, plan)
     }
@@ -109,7 +111,7 @@ impl Supervisor {
                     effects.extend(self.go_on(turn));
                     effects
                 }
-                None => turn.end(Ending::Answered),
+                None => turn.end(Common::ending_with(answer, Ending::Answered)),
             },
         }
     }
@@ -122,7 +124,7 @@ impl Supervisor {
                 effects.extend(self.call(turn, Purpose::FinalAnswer));
                 effects
             }
-            None => turn.end_with_open(Ending::Limit, plan),
+            None => turn.end_with_open(Common::ending_with(answer, Ending::Limit), plan),
         }
     }
 

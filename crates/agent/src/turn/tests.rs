@@ -110,7 +110,7 @@ fn an_answer_that_does_not_fit_the_schema_is_handed_back_three_times() {
         let effects = turn.step(Input::Answered(misfit.clone()), &plan);
         assert!(matches!(&effects[0], Effect::Tell(text) if text.contains("\"a\" is missing")));
     }
-    assert_eq!(turn.step(Input::Answered(misfit), &plan), [Effect::End(Ending::Answered)]);
+    assert_eq!(turn.step(Input::Answered(misfit), &plan), [Effect::End(Ending::Unfit)]);
 }
 
 /// A task of two items by steps, told as the runtime sees it.

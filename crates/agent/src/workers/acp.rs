@@ -6,6 +6,7 @@
 
 pub(crate) mod client;
 pub mod permission;
+pub(crate) mod wanted;
 
 use std::pin::pin;
 use std::sync::Mutex;
@@ -56,7 +57,7 @@ enum Outgoing {
     /// A message.
     Message(Value),
     /// An answer that is still to be decided.
-    Decide(PermissionRequest),
+    Decide(Box<PermissionRequest>),
 }
 
 /// The agent as the reader of its output sees it.
@@ -97,7 +98,7 @@ impl AcpWorker {
 
     fn command(&self, words: &[String], task: &Task) -> Command {
         let (program, arguments) = words.split_first().map_or(("", &[][..]), |it| (it.0, it.1));
-        let environment = without_plan(&self.options.environment);
+        let environment = without_plan(&self.options.environment_of(&self.config));
         let mut command = Command::new(program, &task.directory).envs(environment);
         command.arguments = arguments.iter().map(Into::into).collect();
         (command.stdin, command.apart) = (Some(Vec::new()), true);
@@ -267,6 +268,7 @@ impl Reader<'_> {
         for news in self.stream.push(bytes) {
             hear(Heard::News(news), self.list, self.listener);
         }
+        hear(Heard::Used(self.stream.usage()), self.list, self.listener);
         if let (Some(id), Ok(mut session)) = (self.stream.session(), self.session.lock())
             && session.is_none()
         {
@@ -289,6 +291,8 @@ impl Reader<'_> {
         let outgoing = match effect {
             Effect::Send(message) => Outgoing::Message(message),
             Effect::Ask(request) => Outgoing::Decide(request),
+            // It is decided at once, without asking anybody.
+            Effect::TakeBack(_) => return,
             Effect::Over(turn) => {
                 self.turn.get_or_insert(turn);
                 return self.over.notify_one();

@@ -33,6 +33,8 @@ pub struct WorkerConfig {
     pub timeout: Duration,
     /// Whether it works in a git worktree of its own.
     pub worktree: bool,
+    /// The variables with keys of model providers that its program gets.
+    pub env: Vec<String>,
 }
 
 /// Who does the work.
@@ -86,6 +88,8 @@ struct Written {
     timeout: Option<Value>,
     #[serde(default)]
     worktree: bool,
+    #[serde(default)]
+    env: Vec<String>,
 }
 
 impl WorkerConfig {
@@ -106,8 +110,18 @@ fn read(name: &str, table: &Value) -> Result<WorkerConfig, String> {
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(is_plain) {
         return Err(format!("a name has letters, digits, - and _, at most {LONGEST_NAME}"));
     }
-    let Written { kind, command, description, model, prompt, tools, limits, timeout, worktree } =
-        Written::deserialize(table).map_err(|why| why.to_string())?;
+    let Written {
+        kind,
+        command,
+        description,
+        model,
+        prompt,
+        tools,
+        limits,
+        timeout,
+        worktree,
+        env,
+    } = Written::deserialize(table).map_err(|why| why.to_string())?;
     let kind = self::kind(kind.as_deref(), command)?;
     let is_model = kind == WorkerKind::Model;
     let is_claude = matches!(&kind, WorkerKind::Program { agent: Agent::Claude, .. });
@@ -128,6 +142,10 @@ fn read(name: &str, table: &Value) -> Result<WorkerConfig, String> {
     if model.is_some() && has_no_model {
         return Err("model: name it in command, as the program wants it".to_owned());
     }
+    if !env.is_empty() && is_model {
+        return Err("env: kind \"model\" starts no program".to_owned());
+    }
+    check_names(&env)?;
     Ok(WorkerConfig {
         name: name.to_owned(),
         kind,
@@ -138,6 +156,7 @@ fn read(name: &str, table: &Value) -> Result<WorkerConfig, String> {
         limits,
         timeout: timeout.map_or(Ok(TIMEOUT), |it| self::timeout(&it))?,
         worktree,
+        env,
     })
 }
 
@@ -163,8 +182,18 @@ fn kind(kind: Option<&str>, command: Option<Value>) -> Result<WorkerKind, String
     }
 }
 
+/// Refuses `env` if it has something else than names of variables.
+pub(crate) fn check_names(env: &[String]) -> Result<(), String> {
+    match env.iter().find(|it| it.is_empty() || it.contains(['=', '\0', '$'])) {
+        Some(name) => {
+            Err(format!("env: {name:?} is not the name of a variable, such as \"MY_KEY\""))
+        }
+        None => Ok(()),
+    }
+}
+
 /// A program and its arguments.
-fn words(command: Value) -> Result<Vec<String>, String> {
+pub(crate) fn words(command: Value) -> Result<Vec<String>, String> {
     let words: Option<Vec<String>> = serde_json::from_value(command).ok();
     let is_program = |it: &Vec<String>| it.first().is_some_and(|it| !it.trim().is_empty());
     let wrong = "command must be a list: the program and its arguments, such as [\"claude\"]";
@@ -172,7 +201,7 @@ fn words(command: Value) -> Result<Vec<String>, String> {
 }
 
 /// `90`, `"90s"`, `"15m"`, `"2h"`
-fn timeout(written: &Value) -> Result<Duration, String> {
+pub(crate) fn timeout(written: &Value) -> Result<Duration, String> {
     let seconds = match written {
         Value::String(text) => text::seconds(text),
         Value::Number(number) => number.as_u64().and_then(|it| u32::try_from(it).ok()),
@@ -235,6 +264,8 @@ mod tests {
         check(json!({"kind": "claude", "limits": {"tokens": 3}}), "limits.tokens is for kind");
         check(json!({"kind": "model", "limits": {"calls": 0}}), "0 would leave nothing to do");
         check(json!({"kind": "model", "command": ["x"]}), "starts no program");
+        check(json!({"kind": "model", "env": ["K"]}), "env: kind \"model\" starts no program");
+        check(json!({"kind": "codex", "env": ["$K"]}), "\"$K\" is not the name of a variable");
         check(json!({"kind": "acp"}), "command is missing");
         check(json!({"kind": "acp", "command": ["x"], "model": "m"}), "name it in command");
         check(json!({"kind": "shell", "command": ["make"]}), "must be a command line");

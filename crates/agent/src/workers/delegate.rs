@@ -11,10 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_core::future::BoxFuture;
 use punchlist_engine::engine::Claim;
+use punchlist_engine::fail::Fail;
 use punchlist_engine::{Error, PlanHandle, around};
+use punchlist_formats::dialect::Dialect;
 use punchlist_formats::text::one_line;
-use punchlist_formats::typed::items;
 use punchlist_model::session::SessionKey;
+use punchlist_model::store::turns::Used;
 use punchlist_model::{ItemRef, ListEntry, Number, Op, Plan, Status};
 use punchlist_sched::call::{Checked, Ended, Kind};
 use punchlist_sched::output::{Line, Stream};
@@ -25,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::{Notify, watch};
 
+use super::left_running::LeftRunning;
 use super::{Outcome, Task, WorkerConfig, WorkerEnd, WorkerEvent, WorkerKind, Workers};
 use crate::tools;
 
@@ -38,6 +41,21 @@ const MARGIN: u32 = 300;
 pub trait TurnPlan: Send + Sync {
     /// The plan as it is now; `None` if there is none yet.
     fn plan(&self) -> BoxFuture<'_, Result<Option<PlanHandle>, Error>>;
+
+    /// How the agent sees the plan, and so what its ids mean.
+    fn dialect(&self) -> Dialect {
+        Dialect::Turn
+    }
+
+    /// The delegations of the turn that run. Without a turn none is left running.
+    fn left_running(&self) -> LeftRunning {
+        LeftRunning::default()
+    }
+
+    /// Counts what a worker has used, so that it is not lost. Without a turn nobody counts.
+    fn count<'a>(&'a self, _worker: &'a str, _used: Used) -> BoxFuture<'a, Result<(), Fail>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
 }
 
 impl TurnPlan for PlanHandle {
@@ -67,7 +85,7 @@ struct Inner {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Arguments {
-    /// The item that the worker does: its id or number. Leave it out for a task without an item.
+    /// The item that the worker does: its id, or its position in a list without ids. Leave it out if none.
     #[serde(default)]
     #[schemars(schema_with = "id_or_number")]
     todo_id: Option<TodoId>,
@@ -123,7 +141,8 @@ impl Delegate {
         let mut description =
             "Have a worker do one item of the list, or another task, and get its \
                                result. Afterwards the item is still open: check the result, then \
-                               complete or skip it. Workers:"
+                               complete or skip it. If it is still running, call it again with \
+                               the same todoId to wait for it. Workers:"
                 .to_owned();
         for worker in workers.iter() {
             let about = one_line(worker.description.trim()).into_owned();
@@ -159,7 +178,7 @@ impl Tool for Delegate {
     fn check(&self, input: &Value) -> Result<Checked, String> {
         let arguments: Arguments = tools::arguments(input)?;
         let worker = self.inner.worker(&arguments.agent_type)?;
-        arguments.item()?;
+        arguments.item(self.inner.plan.dialect())?;
         if arguments.task.trim().is_empty() {
             return Err("the task is empty: say what the worker is to do".to_owned());
         }
@@ -192,16 +211,17 @@ impl Tool for Delegate {
 }
 
 impl Arguments {
-    fn item(&self) -> Result<Option<ItemRef>, String> {
+    /// The item that the agent means, in its dialect.
+    fn item(&self, dialect: Dialect) -> Result<Option<ItemRef>, String> {
         let text = match &self.todo_id {
             None => return Ok(None),
-            Some(TodoId::Number(number)) => return Ok(Some(ItemRef::Number(Number(*number)))),
-            Some(TodoId::Text(text)) => text.trim().trim_start_matches('#'),
+            Some(TodoId::Number(number)) => number.to_string(),
+            Some(TodoId::Text(text)) => text.trim().to_owned(),
         };
         if text.is_empty() {
             return Ok(None);
         }
-        let found = items::reference(text).map(Some);
+        let found = dialect.item(&text).map(Some);
         found.ok_or_else(|| format!("todoId {text:?} is neither an id nor a number"))
     }
 }
@@ -216,43 +236,91 @@ impl Inner {
     }
 
     async fn run(&self, arguments: Arguments, work: &Work) -> Result<Ended, String> {
-        let worker = self.worker(&arguments.agent_type)?;
         let plan = self.plan.plan().await.map_err(|why| why.to_string())?;
+        let (running, call) = (self.plan.left_running(), work.label().unwrap_or_default());
+        let item = self.item(&arguments, plan.as_ref()).await?;
+        let what = what(&arguments, item);
+        if let Some(mut end) = running.begin(&what, call) {
+            // The worker was left running by an earlier call.
+            let ended = tokio::select! {
+                ended = end.wait_for(Option::is_some) => ended.ok().and_then(|it| it.clone()),
+                () = work.stopping() => None,
+            };
+            running.collected(call);
+            return ended.ok_or_else(|| "it was stopped before the worker ended".to_owned());
+        }
+        let failed = |what| Ended::Badly { what, output: Output::default() };
+        let ended = self.delegate(arguments, item, plan, work).await.unwrap_or_else(failed);
+        running.end(call, &ended);
+        Ok(ended)
+    }
+
+    async fn delegate(
+        &self,
+        arguments: Arguments,
+        item: Option<Number>,
+        plan: Option<PlanHandle>,
+        work: &Work,
+    ) -> Result<Ended, String> {
+        let worker = self.worker(&arguments.agent_type)?;
         let slot = tokio::select! {
             slot = self.slots.take(most(plan.as_ref()).await?) => slot,
             () = work.stopping() => return Err("it was stopped before the worker began".to_owned()),
         };
-        let claim = match (arguments.item()?, plan) {
-            (None, _) => None,
-            (Some(item), Some(plan)) => Some(self.claim(&plan, &item, worker).await?),
-            (Some(item), None) => return Err(format!("there is no item {item}: there is no list")),
+        let claim = match item.zip(plan.as_ref()) {
+            Some((item, plan)) => Some(self.claim(plan, item, worker).await?),
+            None => None,
         };
         let task = task(arguments, claim.as_ref(), &self.directory);
         let outcome = self.work(worker, task, claim.as_ref(), work).await;
-        let item = claim.as_ref().map(|it| it.item.number);
         let note = match &claim {
             Some(claim) => give_back(claim, worker, &outcome).await,
             None => None,
         };
         drop(slot);
-        Ok(ended(Delegated { worker: worker.name.clone(), item, outcome }, note))
+        let id = match item.zip(plan) {
+            Some((item, plan)) => Some(self.id_now(&plan, item).await),
+            None => None,
+        };
+        Ok(ended(Delegated { worker: worker.name.clone(), item, outcome }, id, note))
+    }
+
+    /// The item that a call is about. It is found once, at the beginning: positions shift.
+    async fn item(
+        &self,
+        arguments: &Arguments,
+        plan: Option<&PlanHandle>,
+    ) -> Result<Option<Number>, String> {
+        let Some(item) = arguments.item(self.plan.dialect())? else { return Ok(None) };
+        let plan = plan.ok_or_else(|| format!("there is no item {item}: there is no list"))?;
+        let whole = plan.whole().await.map_err(|why| why.to_string())?;
+        let found = whole.find(&item).ok().flatten().and_then(|it| whole.get(it));
+        let found = found.filter(|it| !it.is_superseded());
+        Ok(Some(found.ok_or_else(|| format!("there is no item {item}"))?.number))
+    }
+
+    /// The id by which the agent knows an item now.
+    async fn id_now(&self, plan: &PlanHandle, item: Number) -> String {
+        let whole = plan.whole().await.ok();
+        let found = whole.as_ref().and_then(|it| it.get(item));
+        found.map_or_else(|| item.to_string(), |it| self.plan.dialect().id_of(it))
     }
 
     /// Claims an item for a delegation.
     async fn claim(
         &self,
         plan: &PlanHandle,
-        item: &ItemRef,
+        item: Number,
         worker: &WorkerConfig,
     ) -> Result<Claim, String> {
         let words = |why: Error| why.to_string();
         let _claiming = self.claiming.lock().await;
         let whole = plan.whole().await.map_err(words)?;
-        let found = whole.find(item).ok().flatten().and_then(|it| whole.get(it));
-        let found = found.filter(|it| !it.is_superseded());
-        let found = found.ok_or_else(|| format!("there is no item {item}"))?;
+        let found = whole.get(item).filter(|it| !it.is_superseded());
+        let found = found.ok_or_else(|| "the item was removed meanwhile".to_owned())?;
+        let id = self.plan.dialect().id_of(found);
         if found.is_workers() {
-            return Err(format!("item {} is on a worker's own list", found.number));
+            return Err(format!("item {id} is on a worker's own list"));
         }
         let holder = found.claim.as_ref().map(|it| it.holder.name.as_str());
         if found.status == Status::InProgress && holder.is_none_or(|it| it == self.agent) {
@@ -264,7 +332,7 @@ impl Inner {
         let name = free_name(&whole, &self.agent);
         let holder = plan.by(name).holding(around::this_process(), lease.saturating_add(MARGIN));
         let claim = holder.start(found.number).await.map_err(words)?;
-        claim.ok_or_else(|| format!("item {item} could not be claimed"))
+        claim.ok_or_else(|| format!("item {id} could not be claimed"))
     }
 
     /// Has the worker do the task, and stores the list that it keeps for itself.
@@ -276,9 +344,12 @@ impl Inner {
         work: &Work,
     ) -> Outcome {
         let (lists, mut changed) = watch::channel(None);
+        let (totals, mut used) = watch::channel(Used::default());
+        let mut counted = Used::default();
         let listener = |event| match event {
             WorkerEvent::Doing(text) => work.say(Line { stream: Stream::Out, text }),
             WorkerEvent::List(list) => drop(lists.send_replace(Some(list))),
+            WorkerEvent::Used(total) => drop(totals.send_replace(total)),
             // The outcome has it too.
             WorkerEvent::Session(_) => {}
         };
@@ -289,17 +360,40 @@ impl Inner {
                 biased;
                 outcome = &mut running => {
                     keep_list(claim, worker, &mut changed).await;
-                    return outcome;
+                    if !outcome.is_counted {
+                        self.count(worker, outcome.in_all(), &mut counted).await;
+                    }
+                    return Outcome { is_counted: true, ..outcome };
                 }
                 Ok(()) = changed.changed() => keep_list(claim, worker, &mut changed).await,
+                Ok(()) = used.changed() => {
+                    let total = *used.borrow_and_update();
+                    self.count(worker, total, &mut counted).await;
+                }
             }
         }
+    }
+
+    /// Counts what a worker has used in all, without what is counted already.
+    async fn count(&self, worker: &WorkerConfig, total: Used, counted: &mut Used) {
+        let more = total.beyond(*counted);
+        *counted += more;
+        // If the store fails, the next record of the turn fails too, and says so.
+        self.plan.count(&worker.name, more).await.ok();
     }
 
     /// Tells the branches of delegations apart.
     fn branch_id(&self, work: &Work) -> String {
         let now = self.workers.options.now().timestamp().as_millisecond();
         format!("{:08x}{:x}", now & 0xffff_ffff, work.call().0)
+    }
+}
+
+/// What is delegated, so that a later call for the same finds it.
+fn what(arguments: &Arguments, item: Option<Number>) -> String {
+    match item {
+        Some(item) => item.to_string(),
+        None => format!("{}: {}", arguments.agent_type, arguments.task),
     }
 }
 
@@ -366,9 +460,10 @@ async fn give_back(claim: &Claim, worker: &WorkerConfig, outcome: &Outcome) -> O
     Some(format!("Item {number} was changed by somebody else meanwhile: {why}"))
 }
 
-/// The end of the call: what the agent reads, and the data for the runtime.
-fn ended(delegated: Delegated, note: Option<String>) -> Ended {
-    let Delegated { worker, item, outcome } = &delegated;
+/// The end of the call: what the agent reads, and the data for the runtime. `id` is the item as the agent
+/// knows it.
+fn ended(delegated: Delegated, id: Option<String>, note: Option<String>) -> Ended {
+    let Delegated { worker, outcome, .. } = &delegated;
     let mut lines = Vec::new();
     if let (Some(branch), Some(worktree)) = (&outcome.branch, &outcome.worktree) {
         lines.push(format!(
@@ -376,14 +471,14 @@ fn ended(delegated: Delegated, note: Option<String>) -> Ended {
         ));
     }
     lines.extend(note.or_else(|| {
-        let number = (*item)?;
+        let id = id?;
         Some(match &outcome.end {
             WorkerEnd::Well => {
-                format!("Item {number} is open: complete it if this does it, or skip it.")
+                format!("Item {id} is open: complete it if this does it, or skip it.")
             }
-            WorkerEnd::UsageLimit { .. } => format!("Item {number} waits for that."),
+            WorkerEnd::UsageLimit { .. } => format!("Item {id} waits for that."),
             WorkerEnd::Failed(_) | WorkerEnd::TimedOut(_) | WorkerEnd::Cancelled => {
-                format!("Item {number} is open again.")
+                format!("Item {id} is open again.")
             }
         })
     }));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::{Timestamp, Zoned};
 use punchlist_engine::workers::WorkerUsage;
+use punchlist_model::store::turns::Used;
 use punchlist_model::{ListEntry, Status};
 use punchlist_streams::limit::{UsageLimit, usage_limit};
 use serde::{Deserialize, Serialize};
@@ -33,6 +34,9 @@ pub struct Outcome {
     /// The tokens, as far as it says.
     #[serde(default)]
     pub usage: TokenUsage,
+    /// Whether the session has counted the tokens already, as they were used.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_counted: bool,
     /// The cost in US dollars, if it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
@@ -123,12 +127,23 @@ impl Outcome {
             worktree: None,
             usage: TokenUsage::default(),
             cost_usd: None,
+            is_counted: false,
         }
     }
 
     /// A failure before the worker did anything.
     pub fn failed(why: impl Into<String>) -> Self {
         Self::new("", WorkerEnd::Failed(why.into()))
+    }
+
+    /// What it used, as far as it says.
+    pub(super) fn in_all(&self) -> Used {
+        used(WorkerUsage {
+            input_tokens: self.usage.input,
+            output_tokens: self.usage.output,
+            cached_tokens: self.usage.cache_read,
+            cost_usd: self.cost_usd.unwrap_or_default(),
+        })
     }
 
     /// Adds what a program said that it used.
@@ -142,4 +157,11 @@ impl Outcome {
         };
         Self { usage, cost_usd: Some(used.cost_usd).filter(|it| *it > 0.0), ..self }
     }
+}
+
+/// What a program says that it used, as it is counted. Nobody knows how many calls that were.
+pub(crate) fn used(usage: WorkerUsage) -> Used {
+    // The cast makes 0 of what is negative or no number, and the largest number of what does not fit.
+    let cost_micros = (usage.cost_usd * 1e6).round() as u64;
+    Used { calls: 0, input: usage.input_tokens, output: usage.output_tokens, cost_micros }
 }

@@ -16,7 +16,7 @@ use punchlist_sched::Work;
 
 use super::{
     Listener, Outcome, Task, Worker, WorkerConfig, WorkerEnd, WorkerEvent, WorkerKind,
-    WorkerOptions,
+    WorkerOptions, used,
 };
 
 /// Most bytes of an answer or of an output that are kept.
@@ -57,7 +57,8 @@ impl ProgramWorker {
             context: &details,
             criteria: &task.criteria,
         };
-        let mut command = program::command(&job, &task.directory, &self.options.environment);
+        let environment = self.options.environment_of(&self.config);
+        let mut command = program::command(&job, &task.directory, &environment);
         if let Some(item) = task.item {
             command = command.env("PUNCHLIST_ITEM", item.to_string());
         }
@@ -107,6 +108,7 @@ impl Worker for ProgramWorker {
 pub(super) fn hear(heard: Heard, list: &Mutex<Vec<ListEntry>>, listener: &Listener<'_>) {
     listener(match heard {
         Heard::Session(session) => WorkerEvent::Session(session),
+        Heard::Used(usage) => WorkerEvent::Used(used(usage)),
         Heard::News(News::Doing(text)) => WorkerEvent::Doing(text),
         Heard::News(News::List(entries)) => {
             if let Ok(mut list) = list.lock() {
@@ -119,7 +121,7 @@ pub(super) fn hear(heard: Heard, list: &Mutex<Vec<ListEntry>>, listener: &Listen
 
 /// The environment without the variable that names the plan: a Punchlist that is installed for the
 /// worker would write to it.
-pub(super) fn without_plan(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+pub(crate) fn without_plan(environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     environment.iter().filter(|(name, _)| name != program::PLAN).cloned().collect()
 }
 
@@ -218,7 +220,7 @@ mod tests {
         let (end, _) = ended(|it| it.ended.errors.clone_from(&errors), false);
         assert_eq!(end, until("2026-11-17T20:00:00Z"));
         let (end, _) = ended(|it| it.stderr = "usage limit, resets 9pm".to_owned(), false);
-        assert_eq!(end, until("2026-11-17T21:00:00Z"));
+        assert_eq!(end, until("2026-11-17T21:01:00Z"));
         // A program that succeeded after a retry is done.
         let well = |it: &mut Ran| {
             (it.ended.failure, it.ended.errors) = (None, errors.clone());

@@ -6,6 +6,7 @@ use punchlist_formats::text::mask;
 use punchlist_sched::output::{Line, Stream};
 use punchlist_sched::{Command, Work};
 
+use super::program::without_plan;
 use super::{Listener, Outcome, Task, Worker, WorkerConfig, WorkerEnd, WorkerKind, WorkerOptions};
 
 /// A worker of the kind `shell`.
@@ -25,8 +26,8 @@ impl ShellWorker {
             WorkerKind::Shell { command } => command.as_str(),
             WorkerKind::Model | WorkerKind::Program { .. } | WorkerKind::Acp { .. } => "false",
         };
-        let command = super::program::without_plan(&self.options.environment);
-        let mut command = Command::shell(line, &task.directory).envs(command);
+        let environment = without_plan(&self.options.environment_of(&self.config));
+        let mut command = Command::shell(line, &task.directory).envs(environment);
         if let Some(item) = task.item {
             command = command.env("PUNCHLIST_ITEM", item.to_string());
         }

@@ -9,24 +9,32 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, pending, poll_fn};
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
 use futures_core::future::BoxFuture;
+use jiff::tz::TimeZone;
 use punchlist_agent::context::ContextOptions;
 use punchlist_agent::mcp;
-use punchlist_agent::provider::{ModelOptions, Scenario, Scripted};
+use punchlist_agent::provider::{
+    Failure, ModelAnswer, ModelName, ModelOptions, ModelRequest, OnDelta, Provider, Scenario,
+    Scripted,
+};
 use punchlist_agent::session::{
-    Entry, Event, Facts, FrontEnd, Input, Recorded, Session, SessionSettings, World,
+    Entry, Event, Facts, FrontEnd, Input, ModelLoop, Recorded, Session, SessionModel, SessionPlace,
+    SessionSettings, SessionTools, SessionUser, World,
 };
 use punchlist_agent::turn::{self, Strategy};
+use punchlist_agent::workers::acp::RefuseAll;
+use punchlist_agent::workers::delegate::Delegate;
+use punchlist_agent::workers::{ProgramEnvironment, WorkerConfig, WorkerOptions, Workers};
 use punchlist_engine::fail::Fail;
 use punchlist_engine::{Around, Engine, System};
 use punchlist_model::call::Answer;
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory;
-use punchlist_model::store::turns::{ConversationFilter, EntryFilter, Turn};
+use punchlist_model::store::turns::{ConversationFilter, EntryFilter, Turn, Used};
 use punchlist_model::{Actor, ConversationId, IdSource, Limits, Process, Timestamp};
 use punchlist_sched::{Decision, Policy, Processes, Rule, Tool, Work, tool_fn};
 use serde_json::{Value, json};
@@ -102,13 +110,51 @@ struct Place {
     runs: Arc<Mutex<BTreeMap<String, Runs>>>,
     scenario: Scenario,
     settings: SessionSettings,
+    worker: Option<Counting>,
+}
+
+/// A model that counts its calls.
+#[derive(Clone)]
+struct Counting {
+    inner: Arc<Scripted>,
+    scenario: Scenario,
+    begun: Arc<AtomicU64>,
+}
+
+impl Counting {
+    fn new(answers: &Value) -> Self {
+        let scenario: Scenario = serde_json::from_value(json!({ "answers": answers })).unwrap();
+        let inner = Scripted::new("scripted:worker".parse().unwrap(), scenario.clone());
+        Self { inner: Arc::new(inner), scenario, begun: Arc::default() }
+    }
+
+    /// The model from its first answer.
+    fn anew(&self) -> Self {
+        let inner = Scripted::new("scripted:worker".parse().unwrap(), self.scenario.clone());
+        Self { inner: Arc::new(inner), ..self.clone() }
+    }
+}
+
+impl Provider for Counting {
+    fn model(&self) -> &ModelName {
+        self.inner.model()
+    }
+
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        on_delta: &'a mut OnDelta<'_>,
+    ) -> BoxFuture<'a, Result<ModelAnswer, Failure>> {
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.inner.call(request, on_delta)
+    }
 }
 
 impl Place {
     fn new(strategy: Strategy, answers: &Value) -> Self {
         let turn = turn::Options { strategy, ..turn::Options::default() };
         Self {
-            store: Arc::default(),
+            store: Arc::new(Memory::answering_later()),
             machine: Machine::default(),
             runs: Arc::default(),
             scenario: serde_json::from_value(json!({ "answers": answers })).unwrap(),
@@ -117,6 +163,7 @@ impl Place {
                 turn,
                 ..SessionSettings::default()
             },
+            worker: None,
         }
     }
 
@@ -138,8 +185,33 @@ impl Place {
         }))
     }
 
-    /// The world of a new process. The model goes on after the answers that are recorded.
+    /// The world of a new process, with a worker `w` of our own loop whose model says this.
     async fn world(&self) -> World {
+        let mut world = self.plain_world().await;
+        let Some(worker) = self.worker.clone() else { return world };
+        world.model.connect = Arc::new(move |_| Ok((Arc::new(worker.anew()), None)));
+        let for_worker = world.clone();
+        world.tools.turn_tools = Arc::new(move |plan, sender| {
+            let models = ModelLoop::new(for_worker.clone(), plan.clone(), sender.clone());
+            let options = WorkerOptions {
+                root: PathBuf::from("/project"),
+                environment: ProgramEnvironment::default(),
+                worktrees: None,
+                models: Arc::new(models),
+                approver: Arc::new(RefuseAll),
+                clock: Arc::new(|| System.now()),
+                time_zone: TimeZone::UTC,
+            };
+            let config = json!({"kind": "model", "model": "scripted:worker"});
+            let workers = Workers::new([WorkerConfig::read("w", &config).unwrap()], options);
+            let (agent, plan) = (plan.agent().to_owned(), Arc::new(plan.clone()));
+            vec![Arc::new(Delegate::new(workers, plan, agent, PathBuf::from("/project")))]
+        });
+        world
+    }
+
+    /// The world without a worker. The model goes on after the answers that are recorded.
+    async fn plain_world(&self) -> World {
         self.machine.0.fetch_add(1, Ordering::Relaxed);
         let store: Arc<dyn Store> = Arc::<Memory>::clone(&self.store);
         let mut answers = 0;
@@ -155,28 +227,33 @@ impl Place {
         let servers = mcp::Options::new(PathBuf::from("/project"), Processes::none(), lookup);
         let policy = Policy::new(vec![Rule::tool(Decision::Allow, "work")], Vec::new());
         World {
-            engine: Engine::open(store, self.machine.clone()),
-            around: Arc::new(self.machine.clone()),
-            project: "/project".to_owned(),
-            directory: PathBuf::from("/project"),
-            process: Some(self.machine.process()),
-            person: Actor::person("ann"),
-            is_attended: true,
-            provider: Arc::new(Scripted::new(model, self.scenario.clone()).skipping(answers)),
-            price: None,
-            model_options: ModelOptions::default(),
-            tools: vec![self.tool("work"), self.tool("deploy")],
-            servers: Arc::new(mcp::connect(Vec::new(), servers)),
-            turn_tools: Arc::new(|_, _| Vec::new()),
-            connect: Arc::new(|_| Err(Fail::ours("there is no other model"))),
-            policy,
-            processes: Processes::none(),
-            outputs: PathBuf::from("/nowhere"),
-            rules_file: PathBuf::from("/nowhere/rules"),
-            limits: Limits::default(),
-            reminders: punchlist_model::remind::Policy::default(),
-            facts: Facts::default(),
-            context: ContextOptions::default(),
+            model: SessionModel {
+                provider: Arc::new(Scripted::new(model, self.scenario.clone()).skipping(answers)),
+                price: None,
+                options: ModelOptions::default(),
+                connect: Arc::new(|_| Err(Fail::ours("there is no other model"))),
+                reminders: punchlist_model::remind::Policy::default(),
+                context: ContextOptions::default(),
+                facts: Facts::default(),
+            },
+            tools: SessionTools {
+                all: vec![self.tool("work"), self.tool("deploy")],
+                servers: Arc::new(mcp::connect(Vec::new(), servers)),
+                turn_tools: Arc::new(|_, _| Vec::new()),
+                policy,
+                processes: Processes::none(),
+                outputs: PathBuf::from("/nowhere"),
+                rules_file: PathBuf::from("/nowhere/rules"),
+            },
+            place: SessionPlace {
+                engine: Engine::open(store, self.machine.clone()),
+                around: Arc::new(self.machine.clone()),
+                project: "/project".to_owned(),
+                directory: PathBuf::from("/project"),
+                process: Some(self.machine.process()),
+                limits: Limits::default(),
+            },
+            user: SessionUser { person: Actor::person("ann"), asks_as: None, is_attended: true },
         }
     }
 
@@ -371,4 +448,60 @@ fn a_turn_in_steps_goes_on_after_a_crash_anywhere() {
             {"text": "{\"isComplete\": true, \"reasoning\": \"all is there\"}"},
         ]),
     );
+}
+
+#[test]
+fn what_a_worker_had_used_when_the_process_ended_is_counted_once() {
+    let work = |what: &str| json!({"tool": "work", "arguments": {"what": what}});
+    let says = |call: Value| json!({"calls": [call], "usage": {"input": 100, "output": 10}});
+    let answers = json!([
+        {"calls": [{"tool": "create_todo", "arguments": {"items": [{"title": "One"}]}}]},
+        {"calls": [{"tool": "delegate",
+                    "arguments": {"todoId": "1", "agentType": "w", "task": "Do it."}}]},
+        {"calls": [{"tool": "complete_todo", "arguments": {"todoId": "1", "outcome": "done"}}]},
+        {"text": "It is done."},
+    ]);
+    let worker = json!([
+        says(work("a")),
+        says(work("b")),
+        {"text": "Both are done.", "usage": {"input": 100, "output": 10}},
+    ]);
+    let new = || {
+        let worker = Some(Counting::new(&worker));
+        Place { worker, ..Place::new(Strategy::Supervisor, &answers) }
+    };
+    let used = |place: &Place| block_on(place.turns()).pop().map(|it| it.used).unwrap_or_default();
+    let whole = new();
+    assert!(whole.process(FOR_EVER), "the turn does not end");
+    // Four calls of the session, three of the worker.
+    let expected = Used { calls: 7, input: 300, output: 30, cost_micros: 0 };
+    assert_eq!(used(&whole), expected);
+    let (mut polls, mut cut_off_after) = (0, BTreeMap::<u64, u32>::new());
+    loop {
+        polls += 1;
+        assert!(polls < 20_000, "the turn does not end");
+        let place = new();
+        if place.process(polls) {
+            break;
+        }
+        let begun = place.worker.as_ref().unwrap().begun.load(Ordering::Relaxed);
+        // Whatever came before the worker's last call is recorded.
+        let before = used(&place);
+        let by_worker = before.input / 100;
+        assert!((begun.saturating_sub(1)..=begun).contains(&by_worker), "{polls}: {before:?}");
+        let is_done = polls % 2 == 1 && place.process(polls * 31 % 257);
+        assert!(is_done || place.process(FOR_EVER), "cut off after {polls} polls, it does not end");
+        place.check();
+        let after = used(&place);
+        let begun_in_all = place.worker.as_ref().unwrap().begun.load(Ordering::Relaxed);
+        assert_eq!(after.output, after.input / 10, "{polls}: {after:?}");
+        assert!(after.input / 100 <= begun_in_all, "{polls}: counted twice: {after:?}");
+        // Each process may lose the answer that arrived when it ended.
+        assert!(after.input / 100 + 2 >= begun_in_all, "{polls}: {after:?} of {begun_in_all}");
+        assert!(after.input >= before.input, "{polls}: {before:?}, then {after:?}");
+        *cut_off_after.entry(by_worker).or_default() += 1;
+    }
+    for counted in 0..=3 {
+        assert!(cut_off_after.contains_key(&counted), "{cut_off_after:?}");
+    }
 }

@@ -4,10 +4,15 @@
 mod both_loops;
 mod budgets;
 mod context;
+mod delegating;
 mod ending;
 mod example;
 mod faults;
 mod front_end;
+mod hosted;
+mod json;
+mod led;
+mod queue;
 mod resuming;
 mod security;
 mod steps;
@@ -17,7 +22,7 @@ mod turns;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -28,7 +33,8 @@ use punchlist_agent::provider::{
     Surroundings,
 };
 use punchlist_agent::session::{
-    Ended, Entry, Event, Facts, Recorded, Session, SessionSettings, World,
+    Ended, Entry, Event, Facts, Recorded, Session, SessionModel, SessionPlace, SessionSettings,
+    SessionTools, SessionUser, World,
 };
 use punchlist_agent::{tools, turn};
 use punchlist_engine::fail::Fail;
@@ -55,6 +61,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 #[derive(Clone, Default)]
 struct Clock {
     ahead: Arc<AtomicI64>,
+    /// Whether it has no ids, so that nothing can be created.
+    has_no_ids: Arc<AtomicBool>,
 }
 
 impl Clock {
@@ -70,6 +78,9 @@ impl Around for Clock {
     }
 
     fn ids(&self, at: Timestamp) -> Result<IdSource, Error> {
+        if self.has_no_ids.load(Ordering::Relaxed) {
+            return Err(Error::NameTaken("everything".to_owned()));
+        }
         System.ids(at)
     }
 
@@ -127,48 +138,54 @@ impl Stage {
         let allow = |tool: &str| Rule::tool(Decision::Allow, tool);
         let policy = Policy::new(["write", "edit", "shell"].map(allow).to_vec(), Vec::new());
         let environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
-        let store: Arc<dyn Store> = Arc::new(Memory::default());
+        let store: Arc<dyn Store> = Arc::new(Memory::answering_later());
         let project = root.display().to_string();
         let engine = punchlist_engine::Options {
             project: project.clone(),
             ..punchlist_engine::Options::default()
         };
         let world = World {
-            engine: Engine::with(store, clock.clone(), engine),
-            around: Arc::new(clock.clone()),
-            project,
-            directory: root.clone(),
-            process: None,
-            person: Actor::person("ann"),
-            is_attended: false,
-            provider: Arc::new(provider),
-            price: None,
-            model_options: ModelOptions::default(),
-            tools: tools::all(tools::Options {
-                root,
-                environment,
-                guarded: Vec::new(),
-                sandbox: InForce::Off("not needed here".to_owned()),
-            })
-            .unwrap(),
-            turn_tools: Arc::new(|_, _| Vec::new()),
-            servers: Arc::new(Servers::none()),
-            connect: Arc::new(|name| Err(Fail::usage(format!("there is no model {name}")))),
-            policy,
-            processes: Processes::new(process::Options::new(guardian(), ["guardian".into()])),
-            outputs: directory.path().join("outputs"),
-            rules_file: directory.path().join("config.toml"),
-            limits: Limits::default(),
-            reminders: remind::Policy::default(),
-            facts: Facts::default(),
-            context: ContextOptions::default(),
+            model: SessionModel {
+                provider: Arc::new(provider),
+                price: None,
+                options: ModelOptions::default(),
+                connect: Arc::new(|name| Err(Fail::usage(format!("there is no model {name}")))),
+                reminders: remind::Policy::default(),
+                context: ContextOptions::default(),
+                facts: Facts::default(),
+            },
+            tools: SessionTools {
+                all: tools::all(tools::Options {
+                    root: root.clone(),
+                    environment,
+                    guarded: Vec::new(),
+                    sandbox: InForce::Off("not needed here".to_owned()),
+                    shell_timeout: tools::ShellTimeout::default(),
+                })
+                .unwrap(),
+                turn_tools: Arc::new(|_, _| Vec::new()),
+                servers: Arc::new(Servers::none()),
+                policy,
+                processes: Processes::new(process::Options::new(guardian(), ["guardian".into()])),
+                outputs: directory.path().join("outputs"),
+                rules_file: directory.path().join("config.toml"),
+            },
+            place: SessionPlace {
+                engine: Engine::with(store, clock.clone(), engine),
+                around: Arc::new(clock.clone()),
+                project,
+                directory: root,
+                process: None,
+                limits: Limits::default(),
+            },
+            user: SessionUser { person: Actor::person("ann"), asks_as: None, is_attended: false },
         };
         Self { kind, directory, server, clock, world }
     }
 
     /// Somebody sits at the front end.
     fn attended(mut self) -> Self {
-        self.world.is_attended = true;
+        self.world.user.is_attended = true;
         self
     }
 
@@ -205,7 +222,7 @@ impl Stage {
     }
 
     async fn entries(&self, ran: &Ran) -> Vec<Recorded> {
-        let store = self.world.engine.store();
+        let store = self.world.place.engine.store();
         let entries = store.entries(ran.session, EntryFilter::default()).await.unwrap();
         entries.iter().map(|it| Recorded::read(it).unwrap()).collect()
     }
@@ -323,7 +340,8 @@ fn check_record(entries: &[Recorded]) {
             | Entry::Steering { .. }
             | Entry::Told { .. }
             | Entry::Info { .. }
-            | Entry::Summary { .. } => {}
+            | Entry::Summary { .. }
+            | Entry::Used { .. } => {}
         }
     }
     assert!(matches!(entries.last().unwrap().entry, Entry::Ended { .. }));

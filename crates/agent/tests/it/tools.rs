@@ -32,7 +32,13 @@ impl Project {
         let root = directory.path().join("project");
         fs::create_dir(&root).unwrap();
         let mut all = Tools::new();
-        let options = Options { root, environment: Vec::new(), guarded: Vec::new(), sandbox };
+        let options = Options {
+            root,
+            environment: Vec::new(),
+            guarded: Vec::new(),
+            sandbox,
+            shell_timeout: tools::ShellTimeout::default(),
+        };
         for tool in tools::all(options).unwrap() {
             all.add(tool).unwrap();
         }

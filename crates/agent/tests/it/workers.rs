@@ -13,7 +13,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use punchlist_agent::workers::acp::{Approver, RefuseAll};
 use punchlist_agent::workers::model::NoModels;
-use punchlist_agent::workers::{Outcome, Task, WorkerConfig, WorkerEvent, WorkerOptions, Workers};
+use punchlist_agent::workers::{
+    Outcome, ProgramEnvironment, Task, WorkerConfig, WorkerEvent, WorkerOptions, Workers,
+};
 use punchlist_model::{Number, Timestamp};
 use punchlist_sched::{Processes, Work, output, process};
 use serde_json::Value;
@@ -53,11 +55,14 @@ impl Place {
         let variable = |name: &str, value: &str| (name.into(), value.into());
         WorkerOptions {
             root: self.path("project"),
-            environment: vec![
-                variable("PATH", &path),
-                variable("HOME", "/nonexistent"),
-                variable("PUNCHLIST_PLAN", "the plan of another"),
-            ],
+            environment: ProgramEnvironment {
+                variables: vec![
+                    variable("PATH", &path),
+                    variable("HOME", "/nonexistent"),
+                    variable("PUNCHLIST_PLAN", "the plan of another"),
+                ],
+                ..ProgramEnvironment::default()
+            },
             worktrees: None,
             models: Arc::new(NoModels),
             approver: Arc::new(RefuseAll),
@@ -102,6 +107,7 @@ impl Place {
 impl Heard {
     fn take(&self, event: WorkerEvent) {
         self.0.lock().unwrap().push(match event {
+            WorkerEvent::Used(_) => return,
             WorkerEvent::Doing(text) => text,
             WorkerEvent::Session(_) => "session".to_owned(),
             WorkerEvent::List(list) => {

@@ -32,6 +32,25 @@ pub struct Homes {
     pub acp: Option<PathBuf>,
 }
 
+impl Homes {
+    /// The directories that the agents' variables name, else those in the user's home.
+    pub fn find(
+        variable: impl Fn(&str) -> Option<PathBuf>,
+        home: Option<&Path>,
+        acp: Option<PathBuf>,
+    ) -> Self {
+        let in_home = |name: &str| home.map(|it| it.join(name));
+        // Unlike the others, Gemini's variable names the parent of its directory.
+        let gemini = variable("GEMINI_CLI_HOME").map(|it| it.join(".gemini"));
+        Self {
+            claude: variable("CLAUDE_CONFIG_DIR").or_else(|| in_home(".claude")),
+            codex: variable("CODEX_HOME").or_else(|| in_home(".codex")),
+            gemini: gemini.or_else(|| in_home(".gemini")),
+            acp,
+        }
+    }
+}
+
 /// A session's file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct File {

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use punchlist_streams::event::{Event, KindName, KindSet};
 use punchlist_streams::watch::Seen;
-use punchlist_streams::{LOOK_AHEAD, Options, Shared, Source, Stream, Tally, foreign, recognise};
+use punchlist_streams::{
+    LOOK_AHEAD, Options, RecordEvents, Shared, Source, Stream, Tally, foreign, is_record, recognise,
+};
 
 use super::group::{self, Group};
 use super::{Told, find};
@@ -286,6 +288,8 @@ enum Reader {
     Whole(Source, Box<Stream>),
     /// Only lists are parsed from the beginning.
     Long(Box<Long>),
+    /// A record of unified events, which may be of several agents.
+    Record(Box<RecordEvents>),
 }
 
 impl Reader {
@@ -297,13 +301,13 @@ impl Reader {
                 Some(&head[..=whole]).filter(|it| !it.trim_ascii().is_empty())
             }
             Self::Foreign(head) => Some(head),
-            Self::Whole(..) | Self::Long(_) => None,
+            Self::Whole(..) | Self::Long(_) | Self::Record(_) => None,
         }
     }
 
     fn source(&self) -> Option<Source> {
         match self {
-            Self::Unknown(_) | Self::Foreign(_) => None,
+            Self::Unknown(_) | Self::Foreign(_) | Self::Record(_) => None,
             Self::Whole(source, _) => Some(*source),
             Self::Long(long) => Some(long.source),
         }
@@ -311,7 +315,7 @@ impl Reader {
 
     fn tally(&self) -> Option<&Tally> {
         match self {
-            Self::Unknown(_) | Self::Foreign(_) => None,
+            Self::Unknown(_) | Self::Foreign(_) | Self::Record(_) => None,
             Self::Whole(_, stream) => Some(stream.tally()),
             Self::Long(long) => Some(long.lists.tally()),
         }
@@ -330,13 +334,18 @@ impl Reader {
                 stream.push_sharing(chunk, shared, &mut |event: &Event<'_>| sink(event));
             }
             Self::Long(long) => long.push(chunk, from, shared, sink),
+            Self::Record(record) => record.push(chunk, sink),
             Self::Unknown(head) => {
                 head.extend_from_slice(chunk);
                 let is_enough = head.len() >= LOOK_AHEAD;
                 // A partial line might be recognised wrongly.
                 let whole = head.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
                 let shown = if is_enough { &head[..] } else { &head[..whole] };
-                if let Some(source) = recognise(shown) {
+                if is_record(shown) {
+                    let mut record = Box::new(RecordEvents::default());
+                    record.push(head, sink);
+                    *self = Self::Record(record);
+                } else if let Some(source) = recognise(shown) {
                     let mut stream = Box::new(Stream::new(source, Options::default()));
                     stream.push_sharing(head, shared, &mut |event: &Event<'_>| sink(event));
                     *self = Self::Whole(source, stream);
@@ -444,6 +453,17 @@ impl Piped {
             if head.trim_ascii().is_empty() {
                 return true;
             }
+            if is_record(head) {
+                let mut record = Box::new(RecordEvents::default());
+                let head = head.clone();
+                let fold = &mut self.group.fold;
+                record.push(&head, &mut |event: &Event<'_>| {
+                    fold.event(event, now);
+                    told.event(event, true);
+                });
+                self.reader = Reader::Record(record);
+                return self.end(now, told);
+            }
             let Some(source) = recognise(head) else { return false };
             let mut stream = Box::new(Stream::new(source, Options::default()));
             let head = head.clone();
@@ -463,6 +483,13 @@ impl Piped {
                 });
                 true
             }
+            Reader::Record(record) => {
+                record.end(&mut |event: &Event<'_>| {
+                    fold.event(event, now);
+                    told.event(event, true);
+                });
+                true
+            }
             Reader::Unknown(_) | Reader::Foreign(_) => false,
             Reader::Long(_) => true,
         }
@@ -472,7 +499,7 @@ impl Piped {
     pub fn unknown(&self) -> Option<String> {
         match &self.reader {
             Reader::Unknown(head) | Reader::Foreign(head) => Some(unknown("stdin", head)),
-            Reader::Whole(..) | Reader::Long(_) => None,
+            Reader::Whole(..) | Reader::Long(_) | Reader::Record(_) => None,
         }
     }
 

@@ -205,7 +205,8 @@ impl Exchange<'_> {
                 let park = (*refusal > 1 || request.unheard).then(|| self.park(&words));
                 let also = Also { unheard: request.unheard, park: park.as_deref() };
                 Answer::Refuse(if open.is_empty() {
-                    prompt::goal_refusal(plan, &self.missing(plan), also)
+                    let say_met = "run `punchlist goal --met`";
+                    prompt::goal_refusal(plan, &self.missing(plan), say_met, also)
                 } else {
                     words.refusal(plan, open, also)
                 })

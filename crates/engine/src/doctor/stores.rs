@@ -11,7 +11,7 @@ use punchlist_model::store::{Filter, Summary};
 use punchlist_model::{End, Session, Timestamp};
 use rustix::fs::{Access, access};
 
-use super::{AgentDatabases, Examination, LOCK_TIMEOUT, plural, size};
+use super::{AgentDatabases, Examination, LOCK_TIMEOUT, is_on_server, plural, size};
 use crate::fail::Fail;
 use crate::policy::trusted_files::FoundDatabase;
 
@@ -39,7 +39,7 @@ impl Examination<'_> {
             let found = self.store(current).await;
             current_works = doctor::is_well(&found);
             // A database that does not exist yet is not reported if another one is in use.
-            if examined.is_empty() || current.exists() || !current_works {
+            if examined.is_empty() || current.exists() || is_on_server(current) || !current_works {
                 findings.extend(found);
             }
         }
@@ -68,6 +68,9 @@ impl Examination<'_> {
 
     /// Examines one database.
     async fn store(&self, path: &Path) -> Vec<Finding> {
+        if is_on_server(path) {
+            return self.server(path).await;
+        }
         if !path.exists() {
             return vec![missing(path)];
         }
@@ -85,7 +88,7 @@ impl Examination<'_> {
 }
 
 /// Reports an error of the store.
-fn broken(fail: Fail) -> Finding {
+pub(super) fn broken(fail: Fail) -> Finding {
     Finding::bad("database", fail.message, fail.hint.unwrap_or_default())
 }
 
@@ -137,11 +140,25 @@ fn missing(path: &Path) -> Finding {
 }
 
 /// Examines a database that exists: whether it is intact and writable, and what it contains.
-async fn examine(store: &dyn Store, path: &Path, now: Timestamp) -> Result<Vec<Finding>, Fail> {
-    let mut findings = vec![health(&store.health().await?, path)];
+pub(super) async fn examine(
+    store: &dyn Store,
+    path: &Path,
+    now: Timestamp,
+) -> Result<Vec<Finding>, Fail> {
+    let mut findings = content(store, path, now).await?;
     if let Err(error) = store.check_writable().await {
-        findings.push(broken(error.into()));
+        findings.insert(1, broken(error.into()));
     }
+    Ok(findings)
+}
+
+/// Examines whether a database is intact, and what it contains. The first finding is about the former.
+pub(super) async fn content(
+    store: &dyn Store,
+    path: &Path,
+    now: Timestamp,
+) -> Result<Vec<Finding>, Fail> {
+    let mut findings = vec![health(&store.health().await?, path)];
     let plans = store.plans(Filter::default()).await?;
     findings.extend(stopped_plans(&plans));
     let filter = SessionFilter { most: Some(100), ..SessionFilter::default() };

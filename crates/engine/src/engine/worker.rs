@@ -33,6 +33,11 @@ impl Worker {
         Self { process, lease_seconds: Some(lease_seconds), ..self }
     }
 
+    /// The author of its changes.
+    pub(crate) fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
     /// Adds items, all or none, and returns their numbers.
     pub async fn add(&self, drafts: impl IntoIterator<Item = Draft>) -> Result<Vec<Number>, Error> {
         let drafts: Vec<Draft> = drafts.into_iter().collect();

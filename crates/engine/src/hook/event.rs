@@ -137,6 +137,8 @@ impl From<Error> for Failed {
             Error::NewerSchema { .. }
             | Error::ReadOnly(_)
             | Error::Busy(_)
+            | Error::Denied { .. }
+            | Error::Server { .. }
             | Error::Unusable { .. }
             | Error::Unconfirmed { .. } => Self::Store(words),
             Error::Refused(_)
@@ -151,6 +153,7 @@ impl From<Error> for Failed {
             | Error::ConversationExists(_)
             | Error::Held { .. }
             | Error::Message(_)
+            | Error::MessageChanged(_)
             | Error::NameTaken(_)
             | Error::Exists(_)
             | Error::AlreadyMade(_) => Self::Event(words),

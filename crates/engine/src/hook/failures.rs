@@ -54,9 +54,12 @@ pub fn describe(error: &Error) -> String {
         | Error::ConversationExists(_)
         | Error::Held { .. }
         | Error::Message(_)
+        | Error::MessageChanged(_)
         | Error::NewerSchema { .. }
         | Error::ReadOnly(_)
         | Error::Busy(_)
+        | Error::Denied { .. }
+        | Error::Server { .. }
         | Error::Unusable { .. }
         | Error::Unconfirmed { .. } => error.to_string(),
     }

@@ -28,6 +28,7 @@ pub struct LastCall {
     /// Why the call failed or was cancelled.
     why: Option<String>,
     output: Output,
+    is_elsewhere: bool,
 }
 
 /// The last call for an item, if any run made one.
@@ -65,7 +66,17 @@ impl LastCall {
             | CallState::Error
             | CallState::Cancelled => outcome(call.detail.as_ref()),
         };
-        Self { run, tool: call.tool, state: call.state, at: call.at, why, output }
+        // A worker on another machine names a file of its own.
+        let own = directory.join(run.to_string());
+        let is_here = |it: &String| outputs::is_within(&own, Path::new(it));
+        let is_elsewhere = output.whole.as_ref().is_some_and(|it| !is_here(it));
+        let output = Output { whole: output.whole.filter(is_here), ..output };
+        Self { run, tool: call.tool, state: call.state, at: call.at, why, output, is_elsewhere }
+    }
+
+    /// Whether the whole output is in a file of another machine.
+    pub fn is_elsewhere(&self) -> bool {
+        self.is_elsewhere
     }
 
     /// The output.

@@ -1,8 +1,9 @@
 //! Choosing a plan, with errors for a person.
 
+use punchlist_formats::text::{nearest, one_line};
 use punchlist_formats::view::duration;
 use punchlist_model::session::Store;
-use punchlist_model::store::{AttachmentKey, Summary};
+use punchlist_model::store::{AttachmentKey, Filter, Summary};
 use punchlist_model::{PlanId, SessionKey, Timestamp};
 
 use super::{Ambiguity, CalledFrom, Choice, PlanRequest, Query, Which};
@@ -116,6 +117,25 @@ pub fn no_plan() -> Fail {
 pub fn no_such_plan(name: &str) -> Fail {
     Fail::not_found(format!("there is no plan {name:?} here"))
         .hint("`punchlist plans` lists the plans; `punchlist add --plan NAME \"…\"` makes one.")
+}
+
+/// How many names of plans a hint lists.
+const MOST_NAMES: usize = 5;
+
+/// What to do about a name that no plan of the project has, if a task was to work on it.
+pub async fn hint_for_task(store: &dyn Store, project: &str, name: &str) -> Result<String, Fail> {
+    let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
+    let plans = store.plans(filter).await?;
+    let known: Vec<&str> = plans.iter().filter_map(|it| it.name.as_deref()).collect();
+    let without = "without `--plan` the task gets a plan of its own.";
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        return Ok(format!("did you mean `--plan {}`? {without}", one_line(near)));
+    }
+    if known.is_empty() {
+        return Ok(format!("`punchlist plans` lists the plans; {without}"));
+    }
+    let names: Vec<_> = known.iter().take(MOST_NAMES).map(|it| one_line(it)).collect();
+    Ok(format!("there are {}; `punchlist plans` lists all; {without}", names.join(", ")))
 }
 
 /// Describes the ended session that left a plan.

@@ -33,7 +33,7 @@ impl LivePlan {
             return Ok(());
         }
         if written.0 > known.0.saturating_add(1) {
-            return self.read_again().await;
+            return self.catch_up().await;
         }
         for event in &applied.decision.events {
             self.plan.evolve(event);
@@ -46,6 +46,23 @@ impl LivePlan {
     /// Reads the plan again, because others have changed it.
     pub(crate) async fn read_again(&mut self) -> Result<(), Error> {
         self.plan = self.store.whole(self.plan.id).await?;
+        Ok(())
+    }
+
+    /// Applies the changes that others have made since.
+    pub(crate) async fn catch_up(&mut self) -> Result<(), Error> {
+        /// How many changes are applied one by one.
+        const MOST: u32 = 500;
+        let entries = self.store.journal(self.plan.id, self.plan.revision, MOST).await?;
+        if entries.len() >= usize::try_from(MOST).unwrap_or(usize::MAX) {
+            return self.read_again().await;
+        }
+        for entry in entries {
+            for event in &entry.events {
+                self.plan.evolve(event);
+            }
+            (self.plan.revision, self.plan.updated_at) = (entry.revision, entry.at);
+        }
         Ok(())
     }
 
@@ -64,7 +81,7 @@ impl LivePlan {
             let change = Change { expect, ..Change::new(ops, ctx.clone()) };
             match self.store.change(self.plan.id, change).await {
                 Ok(applied) => return self.follow(&applied).await,
-                Err(Error::Revision { .. }) => self.read_again().await?,
+                Err(Error::Revision { .. }) => self.catch_up().await?,
                 Err(error) => return Err(error),
             }
         }

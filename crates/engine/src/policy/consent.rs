@@ -5,6 +5,7 @@
 //! anybody may have written the files there. Front ends ask for it at a terminal, with
 //! [`checks_meaning`] or [`instructions_meaning`] above the question, and never on behalf of an agent.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -54,7 +55,24 @@ impl Consent {
         if !self.is_given(data, project) {
             return Ok(false);
         }
+        self.forget(data, project)
+    }
+
+    /// Removes the answer, a yes or a no. Returns whether there was one.
+    pub fn forget(self, data: &Path, project: &str) -> Result<bool, Fail> {
         remove_lines(&self.record(data), |line| said(line, project).is_some())
+    }
+
+    /// What the person said, for each project with an answer.
+    pub fn answers(self, data: &Path) -> BTreeMap<String, bool> {
+        let text = fs::read_to_string(self.record(data)).unwrap_or_default();
+        let lines = text.lines().filter(|it| !it.is_empty());
+        lines
+            .map(|line| match line.strip_prefix(NO) {
+                Some(project) => (project.to_owned(), false),
+                None => (line.to_owned(), true),
+            })
+            .collect()
     }
 
     fn add(self, data: &Path, project: &str, prefix: &str) -> Result<(), Fail> {
@@ -134,11 +152,6 @@ pub fn instructions_meaning(project: &str, files: &[InstructionFile]) -> Vec<Str
     lines
 }
 
-/// Whether a record has a line.
-pub(super) fn is_recorded(file: &Path, line: &str) -> bool {
-    fs::read_to_string(file).is_ok_and(|text| text.lines().any(|it| it == line))
-}
-
 /// Adds a line to a record.
 pub(super) fn add_line(file: &Path, line: &str) -> Result<(), Fail> {
     private::append(file, format!("{line}\n").as_bytes()).map_err(|why| unwritable(file, &why))
@@ -195,5 +208,9 @@ mod tests {
         Consent::Instructions.refuse(dir.path(), "/p").unwrap();
         assert_eq!(answer(), Some(false));
         assert_eq!(Consent::Instructions.answer(dir.path(), "/"), None);
+        let all = Consent::Instructions.answers(dir.path());
+        assert_eq!(all, BTreeMap::from([("/p".to_owned(), false)]));
+        assert!(Consent::Instructions.forget(dir.path(), "/p").unwrap());
+        assert_eq!(answer(), None);
     }
 }

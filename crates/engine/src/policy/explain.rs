@@ -8,6 +8,7 @@ use punchlist_formats::view::Reader;
 use punchlist_sched::policy::{
     Commands, Decision, Explained, Part, Policy, Rule, Subject, Verdict, Words,
 };
+use punchlist_sched::sandbox::InForce;
 use serde_json::{Value, json};
 
 use super::rules::{Placed, Rules, Whose};
@@ -37,6 +38,18 @@ pub struct Explanation {
     parts: Vec<ExplainedPart>,
     /// Rules that would allow the call, for a person.
     missing: Vec<Rule>,
+    /// What the sandbox of a session changes; `None` if the call runs no commands.
+    sandbox: Option<Sandboxed>,
+}
+
+/// What the sandbox of a session changes.
+#[derive(Clone, PartialEq, Debug)]
+struct Sandboxed {
+    is_on: bool,
+    /// What happens to the call in a session of `do`.
+    decision: &'static str,
+    /// The same as a sentence.
+    why: String,
 }
 
 /// A rule, and where it is.
@@ -66,6 +79,7 @@ impl Explanation {
             rule: None,
             parts: Vec::new(),
             missing: Vec::new(),
+            sandbox: None,
         }
     }
 
@@ -120,7 +134,26 @@ impl Explanation {
             rule: by.map(|it| book.in_file(it)),
             parts: parts.into_iter().map(explain_part).collect(),
             missing,
+            sandbox: None,
         }
+    }
+
+    /// Adds what the sandbox of a session changes. `subject` is the call as the session's tool sees it.
+    #[must_use]
+    pub fn in_session(mut self, book: &RuleBook<'_>, subject: &Subject, sandbox: &InForce) -> Self {
+        let decision = decision(&book.rules.policy(book.project).verdict(subject));
+        let why = match (sandbox, decision) {
+            (_, "deny") => return self,
+            (InForce::Off(why), _) => format!("in `punchlist do` there is no sandbox: {why}"),
+            (InForce::On | InForce::OnAndAsking, "allow") => {
+                "in `punchlist do` it runs in the sandbox, without a question".to_owned()
+            }
+            (InForce::On | InForce::OnAndAsking, _) => {
+                "in `punchlist do` it runs in the sandbox, after your answer".to_owned()
+            }
+        };
+        self.sandbox = Some(Sandboxed { is_on: sandbox.is_on(), decision, why });
+        self
     }
 
     /// The explanation as JSON.
@@ -147,6 +180,9 @@ impl Explanation {
             "rule": self.rule.as_ref().map(RuleInFile::json),
             "parts": parts,
             "missing": missing,
+            "sandbox": self.sandbox.as_ref().map(
+                |it| json!({"on": it.is_on, "decision": it.decision, "why": it.why}),
+            ),
         })
     }
 
@@ -180,6 +216,9 @@ impl Explanation {
             };
             line("  ", &format!("{words}: {why}"));
             part.not_matching.iter().for_each(|it| line("    ", it));
+        }
+        if let Some(it) = &self.sandbox {
+            line("  ", &it.why);
         }
         if !self.missing.is_empty() {
             out.push_str("To allow it, add to your config.toml:\n\n");

@@ -4,6 +4,7 @@
 //! file a text is. A rule that cannot be read is an error with line and key, and is never skipped:
 //! a rule that forbids something must not be lost.
 
+mod forget;
 mod names;
 mod remember;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::policy::shell;
+pub use forget::forget;
 pub use remember::{Unkept, remember};
 
 /// A rule, and its line in the file.

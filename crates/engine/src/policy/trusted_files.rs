@@ -6,12 +6,15 @@
 //! files the digest of the content and the path, because those change with every `git pull`. The
 //! last line about a file counts.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use punchlist_bridge::private;
+use punchlist_bridge::{private, replace};
 
 use super::human::CalledBy;
 use crate::check::evidence::Sum;
@@ -145,10 +148,27 @@ impl TrustedFiles {
             return Ok(());
         }
         let file = self.record()?;
-        private::append(&file, &lines).map_err(|why| {
-            Fail::new(Code::Unusable, format!("cannot write {}: {why}", file.display()))
-                .hint("the record of trusted files is in your data directory.")
-        })
+        private::append(&file, &lines).map_err(|why| unwritable(&file, &why))
+    }
+
+    /// The files on the record, each once.
+    pub fn all(&self) -> Result<BTreeSet<PathBuf>, Fail> {
+        let bytes = fs::read(self.record()?).unwrap_or_default();
+        Ok(bytes.split(|byte| *byte == b'\n').filter_map(path_of).collect())
+    }
+
+    /// Removes a file from the record. Returns whether it was on it.
+    pub fn forget(&self, path: &Path) -> Result<bool, Fail> {
+        let record = self.record()?;
+        let Ok(bytes) = fs::read(&record) else { return Ok(false) };
+        let is_kept = |line: &&[u8]| path_of(line).is_none_or(|it| it != path);
+        let kept = bytes.split_inclusive(|byte| *byte == b'\n').filter(is_kept);
+        let kept: Vec<u8> = kept.flatten().copied().collect();
+        if kept.len() == bytes.len() {
+            return Ok(false);
+        }
+        replace::private(&record, &kept).map_err(|why| unwritable(&record, &why))?;
+        Ok(true)
     }
 
     fn record(&self) -> Result<PathBuf, Fail> {
@@ -251,6 +271,21 @@ enum Recorded {
     Digest(String),
 }
 
+fn unwritable(record: &Path, why: &io::Error) -> Fail {
+    Fail::new(Code::Unusable, format!("cannot write {}: {why}", record.display()))
+        .hint("the record of trusted files is in your data directory.")
+}
+
+/// The path on a line of the record; `None` for a line that is no record.
+fn path_of(line: &[u8]) -> Option<PathBuf> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    let path = match line.strip_prefix(SHA256.as_bytes()) {
+        Some(rest) => rest.splitn(2, |byte| *byte == b' ').nth(1)?,
+        None => line,
+    };
+    path.starts_with(b"/").then(|| PathBuf::from(OsStr::from_bytes(path)))
+}
+
 /// The prefix of a digest. A path begins with a slash.
 const SHA256: &str = "sha256:";
 
@@ -289,5 +324,24 @@ mod tests {
             assert_eq!(of(other), None, "{other}");
         }
         assert_eq!(recorded(&dir.path().join("none"), Path::new("/p/a.db")), None);
+    }
+
+    #[test]
+    fn a_file_that_is_forgotten_is_not_on_the_record() {
+        let dir = tempfile::tempdir().unwrap();
+        let data = Some(dir.path().to_owned());
+        let files = TrustedFiles { data, called_by: CalledBy::PersonAtTerminal };
+        assert!(!files.forget(Path::new("/p/a.db")).unwrap());
+        let (one, two) = (digest("one"), digest("two"));
+        let lines =
+            format!("/p/a.db\n{SHA256}{one} /p/a b.toml\n{SHA256}{two} /p/a b.toml\n\n/q/a.db\n");
+        fs::write(dir.path().join("trusted"), lines).unwrap();
+        let shown = || files.all().unwrap().iter().map(|it| it.display().to_string()).collect();
+        let all: Vec<String> = shown();
+        assert_eq!(all, ["/p/a b.toml", "/p/a.db", "/q/a.db"]);
+        assert!(files.forget(Path::new("/p/a b.toml")).unwrap());
+        assert!(!files.forget(Path::new("/p/a b.toml")).unwrap());
+        let all: Vec<String> = shown();
+        assert_eq!(all, ["/p/a.db", "/q/a.db"]);
     }
 }

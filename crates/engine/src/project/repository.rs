@@ -92,7 +92,8 @@ pub struct Git<'a> {
 }
 
 impl Git<'_> {
-    fn first_commit(self, project: &Project) -> Option<String> {
+    /// The first commit of a project's repository.
+    pub fn first_commit(self, project: &Project) -> Option<String> {
         if !has_commits(&project.root) {
             return None;
         }

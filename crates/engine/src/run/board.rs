@@ -140,6 +140,22 @@ impl Board {
         Self { title, how, rows, places, began: now, progress }
     }
 
+    /// Whether the board has exactly the items of this plan.
+    pub(crate) fn has_rows_of(&self, plan: &Plan) -> bool {
+        let listed: Vec<Number> = plan
+            .listed()
+            .iter()
+            .filter(|it| !sub_lists::is_entry(it))
+            .map(|it| it.number)
+            .collect();
+        listed.len() == self.rows.len() && listed.iter().all(|it| self.places.contains_key(it))
+    }
+
+    /// What is said above the board, and when the run began.
+    pub(crate) fn how(&self) -> (Vec<String>, i64) {
+        (self.how.clone(), self.began)
+    }
+
     fn row(&mut self, number: Number) -> Option<&mut Row> {
         self.places.get(&number).and_then(|at| self.rows.get_mut(*at))
     }

@@ -122,7 +122,7 @@ impl JsonEvents {
         let version = Some(Text::from(env!("CARGO_PKG_VERSION")));
         let kind = Kind::SessionStarted { model: None, cwd: Some(Text::from(cwd)), version };
         self.write(now, kind, out);
-        self.write(now, Kind::TurnStarted { prompt: Some(Text::from(what)) }, out);
+        self.write(now, Kind::TurnStarted { prompt: Some(Text::from(what)), turn_id: None }, out);
     }
 
     /// Reports a call as scheduled, once.

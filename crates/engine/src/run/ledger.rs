@@ -13,18 +13,19 @@ use punchlist_model::call::{Asked, CallRecord, Printed};
 use punchlist_model::session::Store;
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{
-    ActorKind, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, Refusal, RunId, Timestamp,
+    ActorKind, Attempt, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, Refusal, RunId,
+    Timestamp,
 };
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, State};
 use punchlist_sched::policy::TO_ALLOW;
 use punchlist_sched::run::{Ledger, LedgerError, Page};
 
 use super::prepare::earlier_runs;
-use super::printed;
 use super::runner::reports::{Report, Reports};
 use super::schedule::Tree;
 use super::steps::BY_HAND;
 use super::steps::proof::Proof;
+use super::{claimed, printed};
 use crate::around::Around;
 use crate::ledger::call_record;
 use crate::plan_service::LivePlan;
@@ -48,6 +49,8 @@ pub(crate) struct RunLedger {
     /// What steps have printed, in this run and before.
     pub(crate) printed: BTreeMap<Number, Printed>,
     pub(crate) progress: RunProgress,
+    /// The item that a worker has claimed, and the attempt, if the run is about one.
+    pub(crate) claimed: Option<(Number, Attempt)>,
 }
 
 /// The progress of a run's items.
@@ -55,6 +58,8 @@ pub(crate) struct RunLedger {
 pub(crate) struct RunProgress {
     /// Items that this run has in progress.
     begun: BTreeSet<Number>,
+    /// Items whose command may have begun.
+    executing: BTreeSet<Number>,
     /// Items that an earlier run left interrupted and that have begun again in this one.
     begun_again: BTreeSet<Number>,
     /// Items that somebody else took or closed while this run worked on them.
@@ -158,6 +163,12 @@ impl RunLedger {
                         }
                         ops
                     }
+                    outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. })
+                        if self.claimed.is_some() =>
+                    {
+                        let was_executing = progress.executing.contains(&item);
+                        self.claimed_ops(item, outcome, was_executing)
+                    }
                     outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. }) => {
                         let evidence = Proof::of(outcome.output()).evidence;
                         let mut ops: Vec<Op> = evidence
@@ -186,6 +197,19 @@ impl RunLedger {
             item_ops.push(ItemOps { call, item, ops });
         }
         item_ops
+    }
+
+    /// The operations for a claimed item whose call did not succeed.
+    fn claimed_ops(&self, number: Number, outcome: &Outcome, was_executing: bool) -> Vec<Op> {
+        let plan = self.plan.plan();
+        let Some(item) = plan.get(number) else { return Vec::new() };
+        let by = ItemRef::Number(number);
+        let evidence = Proof::of(outcome.output()).evidence.into_iter();
+        let prove = |it| Op::Prove { item: by.clone(), evidence: Box::new(it) };
+        let mut ops: Vec<Op> = evidence.map(prove).collect();
+        ops.extend(sub_lists::let_go(plan, number));
+        ops.extend(claimed::ops(item, outcome, failure(outcome), was_executing));
+        ops
     }
 
     /// Shortens a text to the limit for items.
@@ -239,7 +263,12 @@ impl RunLedger {
         }
     }
 
-    fn change(&self, at: Timestamp, ops: Vec<Op>) -> Result<Change, Error> {
+    fn change(&self, at: Timestamp, mut ops: Vec<Op>) -> Result<Change, Error> {
+        if let Some((item, attempt)) = self.claimed {
+            // If the claim has ended, nothing of this is written.
+            let (item, attempt) = (ItemRef::Number(item), Some(attempt));
+            ops.insert(0, Op::Renew { item, attempt });
+        }
         let mut ctx = Ctx { now: at, ids: self.around.ids(at)?, ..self.ctx.clone() };
         // A person gave the approval; the run only records it, even if an agent started the run.
         let is_approved =
@@ -265,6 +294,11 @@ fn refused(refusal: &Refusal, item_ops: &mut Vec<ItemOps>) -> Vec<ItemOps> {
 }
 
 impl RunProgress {
+    /// The progress of a run that begins with an item in progress.
+    pub(crate) fn holding(item: Number) -> Self {
+        Self { begun: BTreeSet::from([item]), ..Self::default() }
+    }
+
     /// Leaves an item to somebody else.
     fn leave(&mut self, item: Number) {
         self.begun.remove(&item);
@@ -274,7 +308,10 @@ impl RunProgress {
     /// Records a new state of an item's call. Returns whether the item was in progress before.
     fn moved(&mut self, item: Number, state: &State) -> bool {
         match state {
-            State::Live(Live::Executing { stopping: None, .. }) => !self.begun.insert(item),
+            State::Live(Live::Executing { stopping: None, .. }) => {
+                self.executing.insert(item);
+                !self.begun.insert(item)
+            }
             State::Live(Live::Scheduled { said, .. }) => {
                 // An attempt failed, and another will follow.
                 if Proof::of(said.as_deref()).has_begun_again {

@@ -10,7 +10,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use punchlist_bridge::private;
-use punchlist_model::PlanId;
 use rustix::io::Errno;
 use tokio::time::{Instant, sleep};
 
@@ -24,11 +23,11 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) struct Lock(File);
 
 impl Lock {
-    /// Takes the lock; the error says who holds it. `waits` is called once if the processes of a
+    /// Takes the lock with the name `of`; the error says who holds it. `waits` is called once if the processes of a
     /// killed run have not ended yet.
     pub(crate) async fn take(
         directory: &Path,
-        plan: PlanId,
+        of: &str,
         name: &str,
         mut waits: impl FnMut() -> Result<(), Fail>,
     ) -> Result<Self, Fail> {
@@ -38,8 +37,7 @@ impl Lock {
         private::directory(directory).map_err(|why| fail(&why))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file =
-            options.open(directory.join(format!("{plan}.lock"))).map_err(|why| fail(&why))?;
+        let file = options.open(directory.join(format!("{of}.lock"))).map_err(|why| fail(&why))?;
         let began = Instant::now();
         let mut has_warned = false;
         loop {
@@ -103,15 +101,12 @@ fn is_alive(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_model::PlanId;
-
     use super::*;
 
     #[tokio::test]
     async fn a_plan_is_run_once_at_a_time_and_the_second_is_told_by_whom() {
         let dir = tempfile::tempdir().unwrap();
-        let plan = PlanId::NIL;
-        let take = || Lock::take(dir.path(), plan, "plan.md", || Ok(()));
+        let take = || Lock::take(dir.path(), "one", "plan.md", || Ok(()));
         let first = take().await.unwrap();
         let Err(second) = take().await else { panic!("taken twice") };
         assert!(second.message.contains(&std::process::id().to_string()), "{}", second.message);

@@ -33,6 +33,8 @@ pub struct Source {
     plan: PlanId,
     /// Whether the plan belonged to another file before.
     pub(crate) is_moved: bool,
+    /// The file's directory relative to the root of its checkout, if the plan is shared.
+    pub(crate) below: Option<String>,
 }
 
 impl Source {
@@ -54,7 +56,8 @@ impl Source {
             .map_err(|why| Fail::usage(format!("{name} is not UTF-8: {why}")))?;
         let mut file = planfile::read(&text);
         file.hold_to(limits);
-        let source = Self { path: real, name, text, file, plan: PlanId::NIL, is_moved: false };
+        let source =
+            Self { path: real, name, text, file, plan: PlanId::NIL, is_moved: false, below: None };
         source.check()?;
         Ok(source)
     }
@@ -95,7 +98,8 @@ impl Source {
     /// Compares the file with its plan.
     pub(crate) fn import<'a>(&'a self, plan: &'a Plan, origin: Origin) -> Import<'a> {
         let directory = self.directory().to_str().unwrap_or_default();
-        let from = planfile::import::Source { origin, name: &self.name, directory };
+        let below = self.below.as_deref();
+        let from = planfile::import::Source { origin, name: &self.name, directory, below };
         Import::new(&self.file, Some(plan), from)
     }
 

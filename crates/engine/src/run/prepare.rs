@@ -34,6 +34,8 @@ pub(crate) struct Prepared {
     /// Questions about items that earlier runs asked.
     pub(crate) late: Late,
     pub(crate) notes: Vec<String>,
+    /// Which items to run.
+    pub(crate) chosen: Chosen,
 }
 
 /// The context that a run acts with.
@@ -68,18 +70,41 @@ pub(crate) async fn prepare(
 ) -> Result<Prepared, Fail> {
     let caller = &surroundings.caller;
     let ctx = ctx(caller, None);
-    let mut plan = found_or_made(source, surroundings, &ctx).await?;
-    if plan.plan().made_for != Some(source.made_for()) {
-        let made_for = Some(source.made_for());
-        surroundings.store.set_made_for(plan.plan().id, made_for).await?;
-        plan.read_again().await?;
-    }
-    if source.is_moved {
-        rename(surroundings, &mut plan, source, &ctx).await?;
-    }
+    let plan = found(source, surroundings, &ctx).await?;
     let mut notes = Vec::new();
     let Left { mut plan, cannot_run, resumed, late } =
         earlier_runs::left(options, surroundings, plan, &ctx, front_end).await?;
+    // The scheduler limits how many items run at once. The plan's limit must leave room for those
+    // and for what agents have in progress on their own lists.
+    let agents = source.file.items.iter().filter(|it| it.fields.agent.is_some()).count();
+    let room = u32::try_from(agents)
+        .unwrap_or(u32::MAX)
+        .saturating_mul(100)
+        .saturating_add(options.jobs.get());
+    let rules = Rules { max_in_progress: Some(room), ..plan.plan().rules };
+    let fresh = options.earlier.fresh;
+    import(source, fresh, rules, surroundings, &mut plan, &mut notes, front_end).await?;
+    if fresh {
+        plan.change(&anew(surroundings, &ctx)?, |plan| fresh::ops(plan, source)).await?;
+    }
+    let is_open = |number: Number| plan.plan().get(number).is_some_and(Item::is_open);
+    let resumed = resumed.into_iter().filter(|(number, _)| is_open(*number)).collect();
+    let chosen = chosen(&options.choice, plan.plan())?;
+    Ok(Prepared { plan, cannot_run, resumed, late, notes, chosen })
+}
+
+/// Changes the plan so that it has what the file says, and these rules.
+pub(crate) async fn import(
+    source: &Source,
+    fresh: bool,
+    rules: Rules,
+    surroundings: &Surroundings,
+    plan: &mut LivePlan,
+    notes: &mut Vec<String>,
+    front_end: &mut dyn FrontEnd,
+) -> Result<(), Fail> {
+    let caller = &surroundings.caller;
+    let ctx = ctx(caller, None);
     let origin = if caller.person.is_agent { Origin::Agent } else { Origin::Person };
     let import = source.import(plan.plan(), origin);
     for item in import.dropped.iter().filter(|it| it.open) {
@@ -89,36 +114,39 @@ pub(crate) async fn prepare(
             item.number
         ));
     }
-    let fresh = options.earlier.fresh;
     let again = if fresh {
         BTreeSet::new()
     } else {
-        again(plan.plan(), &import, caller, &mut notes, front_end).await
+        again(plan.plan(), &import, caller, notes, front_end).await
     };
     let mut ops = import.ops(|changed| fresh || again.contains(&changed.number));
-    // The scheduler limits how many items run at once. The plan's limit must leave room for those
-    // and for what agents have in progress on their own lists.
-    let agents = source.file.items.iter().filter(|it| it.fields.agent.is_some()).count();
-    let room = u32::try_from(agents)
-        .unwrap_or(u32::MAX)
-        .saturating_mul(100)
-        .saturating_add(options.jobs.get());
-    let rules = Rules { max_in_progress: Some(room), ..plan.plan().rules };
     if rules != plan.plan().rules {
         ops.push(Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() })));
     }
-    plan.change(&anew(surroundings, &ctx)?, |_| ops.clone()).await?;
-    if fresh {
-        plan.change(&anew(surroundings, &ctx)?, |plan| fresh::ops(plan, source)).await?;
-    }
-    let is_open = |number: Number| plan.plan().get(number).is_some_and(Item::is_open);
-    let resumed = resumed.into_iter().filter(|(number, _)| is_open(*number)).collect();
-    Ok(Prepared { plan, cannot_run, resumed, late, notes })
+    Ok(plan.change(&anew(surroundings, &ctx)?, |_| ops.clone()).await?)
 }
 
 /// The same context, with ids for another change.
 pub(crate) fn anew(surroundings: &Surroundings, ctx: &Ctx) -> Result<Ctx, Fail> {
     Ok(Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() })
+}
+
+/// The plan of the file, created if it does not exist, and recorded as the plan of this path.
+pub(crate) async fn found(
+    source: &Source,
+    surroundings: &Surroundings,
+    ctx: &Ctx,
+) -> Result<LivePlan, Fail> {
+    let mut plan = found_or_made(source, surroundings, ctx).await?;
+    if plan.plan().made_for != Some(source.made_for()) {
+        let made_for = Some(source.made_for());
+        surroundings.store.set_made_for(plan.plan().id, made_for).await?;
+        plan.read_again().await?;
+    }
+    if source.is_moved {
+        rename(surroundings, &mut plan, source, ctx).await?;
+    }
+    Ok(plan)
 }
 
 /// The plan of the file, created if it does not exist.

@@ -3,7 +3,7 @@
 
 mod questions;
 pub(crate) mod reports;
-mod start;
+pub(crate) mod start;
 
 use std::collections::BTreeSet;
 use std::future::{pending, poll_fn};
@@ -24,15 +24,16 @@ use tokio::time::{Instant, sleep_until};
 use super::board::Board;
 use super::end::{self, Ended};
 use super::front_end::{Event, FrontEnd, Input};
+use super::lease::{Lease, Renewal};
 use super::ledger::{RunLedger, RunProgress};
 use super::lock::Lock;
 use super::options::{Options, Permissions, Surroundings};
-use super::plan_file::Source;
 use super::prepare::earlier_runs::Late;
 use super::prepare::{self, Prepared};
 use super::printed;
 use super::schedule::{Attendance, Schedule, Task, Tree};
 use super::steps;
+use super::workplace::Workplace;
 use crate::fail::{Code, Fail};
 use crate::outputs;
 use crate::plan_service::LivePlan;
@@ -40,12 +41,9 @@ use crate::workers::{sub_lists, worker_session};
 use reports::{Report, Reports};
 use start::Basis;
 
-/// How often a run renews the leases of its items.
-const RENEW: Duration = Duration::from_secs(240);
-
 /// Runs a prepared plan.
 pub(crate) async fn work(
-    source: &Source,
+    workplace: &Workplace<'_>,
     options: &Options,
     surroundings: &Surroundings,
     permissions: &Permissions,
@@ -54,24 +52,27 @@ pub(crate) async fn work(
     front_end: &mut dyn FrontEnd,
 ) -> Result<Ended, Fail> {
     let Surroundings { store, caller, .. } = surroundings;
-    let Prepared { plan: mut live, mut cannot_run, resumed, late, notes } = prepared;
+    let Prepared { plan: mut live, mut cannot_run, resumed, late, notes, chosen } = prepared;
     let plan = live.plan();
     cannot_run.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
     notes.iter().for_each(|it| front_end.warn(it));
     let tree = Arc::new(Tree::of(plan));
-    let chosen = prepare::chosen(&options.choice, plan)?;
     let is_attended = caller.person.is_there || options.wait;
     let attendance =
         Attendance { person: is_attended, yes: options.yes, answered: late.answered() };
     let schedule = Schedule::build(plan, &tree, &chosen, &attendance, &cannot_run);
     let begun = caller.around.now();
     let id = RunId(caller.around.ids(begun)?.nth(0));
-    let ctx = prepare::ctx(caller, caller.process.clone());
+    let mut ctx = prepare::ctx(caller, caller.process.clone());
+    if workplace.claimed.is_some() {
+        // A worker holds its items under its own name.
+        ctx.holder = caller.ctx.holder.clone();
+    }
     let record = RunRecord {
         id,
         project: plan.project.clone(),
         plan: Some(plan.id),
-        what: source.path.to_string_lossy().into_owned(),
+        what: workplace.what.clone(),
         process: caller.process.clone(),
         begun_at: begun,
         ended_at: None,
@@ -84,8 +85,12 @@ pub(crate) async fn work(
         format!("plan {}", plan.id.short()),
     ];
     let mut board = Board::new(plan, &tree, &schedule, how, begun.as_millisecond());
-    let spots = source.spots(plan);
-    let jobs = start::jobs(&schedule, plan, &resumed, caller.person);
+    let spots = workplace.file.map(|it| it.spots(plan)).unwrap_or_default();
+    let mut jobs = start::jobs(&schedule, plan, &resumed, caller.person);
+    let claimed = workplace.claimed.as_ref();
+    if claimed.is_some_and(|it| !it.is_trusted) {
+        jobs.values_mut().for_each(|it| (it.asks, it.is_foreign) = (true, true));
+    }
     close_finished_groups(&mut live, &tree, &mut board, &ctx).await?;
     let items: Arc<Vec<Number>> = Arc::new(schedule.planned.iter().map(|it| it.number).collect());
     let (reports, received) = Reports::channel();
@@ -100,13 +105,18 @@ pub(crate) async fn work(
         ctx: ctx.clone(),
         spots,
         printed,
-        progress: RunProgress::default(),
+        progress: claimed.map(|it| RunProgress::holding(it.item)).unwrap_or_default(),
+        claimed: claimed.map(|it| (it.item, it.attempt)),
     };
+    let lease = claimed.map(|it| {
+        let (store, around) = (Arc::clone(store), Arc::clone(&caller.around));
+        Lease::keep(Renewal { store, around, plan: live.plan().id, ctx: ctx.clone() }, it)
+    });
     let policy = &permissions.steps;
-    let basis = Basis { source, surroundings, policy, plan: live.plan(), ctx: &ctx, run: id };
-    let place = start::place(&basis, jobs, reports);
+    let basis = Basis { workplace, surroundings, policy, plan: live.plan(), ctx: &ctx, run: id };
+    let place = start::place(&basis, jobs, reports, lease.as_ref());
     let runner = Runner {
-        source,
+        workplace,
         options,
         surroundings,
         front_end,
@@ -150,7 +160,7 @@ async fn close_finished_groups(
 
 /// A run in progress.
 struct Runner<'a> {
-    source: &'a Source,
+    workplace: &'a Workplace<'a>,
     options: &'a Options,
     surroundings: &'a Surroundings,
     front_end: &'a mut dyn FrontEnd,
@@ -211,7 +221,9 @@ impl Runner<'_> {
             }
             // If the run is over already, its error is reported below.
             drop(run.schedule(start::batch(&self.schedule, requests)).await);
-            let mut renew = Instant::now() + RENEW;
+            // A third of the lease: two attempts may fail.
+            let pause = Duration::from_secs(u64::from(self.ctx.limits.lease_seconds)) / 3;
+            let mut renew = Instant::now() + pause;
             loop {
                 // Changes in the store only matter while a question waits for an answer. They
                 // include the run's own changes, so the run does not subscribe while nothing is
@@ -236,7 +248,7 @@ impl Runner<'_> {
                     input = self.front_end.input() => self.input(input?, &run).await?,
                     () = changed(news.as_mut()) => self.read_answers(&run).await?,
                     () = sleep_until(renew) => {
-                        renew = Instant::now() + RENEW;
+                        renew = Instant::now() + pause;
                         self.renew().await?;
                     }
                 }
@@ -269,7 +281,7 @@ impl Runner<'_> {
 
     /// Sends the events before anything runs.
     fn begin(&mut self) -> Result<(), Fail> {
-        let (directory, name) = (self.source.directory(), &*self.source.name);
+        let (directory, name) = (&*self.workplace.directory, &*self.workplace.name);
         self.send(Event::Begins { run: self.run, directory, name })?;
         self.list()?;
         let held: Vec<Number> = self.schedule.held.keys().copied().collect();
@@ -496,13 +508,18 @@ impl Runner<'_> {
     }
 
     /// Renews the leases of the items in progress, one by one, so that an item that has ended or
-    /// was taken by another worker does not affect the others.
+    /// was taken by another worker does not affect the others. The lease of a claimed item is renewed
+    /// elsewhere.
     async fn renew(&mut self) -> Result<(), Fail> {
+        if self.workplace.claimed.is_some() {
+            return Ok(());
+        }
         for item in self.begun.clone() {
             let ctx = self.ctx_now()?;
-            let start = |_: &Plan| vec![Op::Start(ItemRef::Number(item))];
+            let item = ItemRef::Number(item);
+            let renew = |_: &Plan| vec![Op::Renew { item: item.clone(), attempt: None }];
             // If another worker has taken the item, this shows when it ends.
-            drop(self.plan.change(&ctx, start).await);
+            drop(self.plan.change(&ctx, renew).await);
         }
         Ok(())
     }
@@ -526,8 +543,8 @@ impl Runner<'_> {
         outputs::tidy(&directory, now);
         self.list()?;
         let (plan, mut notes) = (self.plan.plan().clone(), self.notes);
-        if self.options.write_back {
-            notes.extend(end::write_back(self.source, &plan)?);
+        if let Some(file) = self.workplace.file.filter(|_| self.options.write_back) {
+            notes.extend(end::write_back(file, &plan)?);
         }
         Ok(Ended {
             sum: self.board.sum(),
@@ -545,6 +562,16 @@ impl Runner<'_> {
 async fn changed(news: Option<&mut News>) {
     match news {
         Some(news) => drop(poll_fn(|context| news.as_mut().poll_next(context)).await),
+        None => pending().await,
+    }
+}
+
+/// Waits for news of the store. Returns whether there will be more.
+pub(crate) async fn heard(news: Option<&mut News>) -> bool {
+    match news {
+        Some(news) => {
+            matches!(poll_fn(|context| news.as_mut().poll_next(context)).await, Some(Ok(())))
+        }
         None => pending().await,
     }
 }

@@ -4,6 +4,7 @@
 //! question shows what will happen and an answer can change it. A command that succeeds counts only
 //! if the check passes too.
 
+pub(crate) mod judge;
 pub(crate) mod proof;
 pub(crate) mod worker;
 
@@ -18,17 +19,17 @@ use punchlist_model::{Check, Ctx, Evidence, Number, PlanId};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
-use punchlist_sched::policy::{Policy, Subject, Verdict};
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
 
-use super::end;
 use super::runner::reports::Reports;
+use super::{claimed, end, lease};
 use crate::around::Around;
 use crate::outputs;
-use crate::policy::{checks, shell};
 pub(crate) use crate::workers::program::PLAN;
+use judge::Judge;
 use proof::{Proof, Prover};
+use tokio::sync::watch;
 
 /// The tool for items with a command or a check.
 pub(crate) const SHELL: &str = "shell";
@@ -43,6 +44,8 @@ pub(crate) struct Job {
     pub(crate) check: Option<Check>,
     /// Whether a rule or a person must allow it, because an agent wrote it or calls the run.
     pub(crate) asks: bool,
+    /// Whether somebody wrote it whom this worker does not trust. Then its check needs a rule too.
+    pub(crate) is_foreign: bool,
     /// Whether a person must approve it first, even if a rule allows it, because the plan says so.
     pub(crate) approve: bool,
     /// Set if the item was interrupted in an earlier run: its check runs before anything else.
@@ -72,13 +75,12 @@ pub(crate) struct Place {
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) prover: Prover,
     pub(crate) around: Arc<dyn Around>,
-    /// The policy at the start of the run.
-    pub(crate) policy: Policy,
+    pub(crate) judge: Judge,
+    /// The lease of the item, if a worker has claimed it: set once it is lost.
+    pub(crate) lease: Option<watch::Receiver<Option<String>>>,
     /// The store with the sessions of workers, and the context for changing it.
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ctx: Ctx,
-    /// The directory relative to the project's root; `None` if it is outside.
-    pub(crate) below: Option<String>,
 }
 
 impl Job {
@@ -109,21 +111,17 @@ impl Job {
 }
 
 impl Place {
-    /// The call that policy decides about: the item's command or its check, whichever is judged
-    /// more strictly.
-    pub(crate) fn subject(&self, job: &Job, done: Option<Subject>) -> Subject {
-        let check = job.check.as_ref().map(|it| checks::subject(it, self.below.as_deref()));
-        // If there is only the check, a person is asked about the check.
-        let asks = job.asks && done.is_none();
-        let check = check.map(|it| Subject { harmless: it.harmless && !asks, ..it });
-        let strictness = |subject: &Subject| match self.policy.verdict(subject) {
-            Verdict::Allow => 0,
-            Verdict::Ask(None) => 1,
-            Verdict::Ask(Some(_)) => 2,
-            Verdict::Deny(_) => 3,
-        };
-        let subject = check.into_iter().chain(done).max_by_key(strictness).unwrap_or_default();
-        Subject { always_asks: job.approve, ..subject }
+    /// Does the work of a call as long as the item's lease lasts. When the lease is lost, the work is
+    /// dropped, which ends its processes.
+    pub(crate) async fn within_lease(&self, work: impl Future<Output = Ended>) -> Ended {
+        let Some(lease) = self.lease.clone() else { return work.await };
+        tokio::select! {
+            biased;
+            ended = work => ended,
+            why = lease::lost(lease) => {
+                Ended::Declined(format!("{}: {why}", claimed::LEASE_LOST))
+            }
+        }
     }
 }
 
@@ -193,12 +191,7 @@ impl Tool for Shell {
         if line.is_none() && job.check.is_none() {
             return Err("there is no command left to run".to_owned());
         }
-        let done = line.map(|line| Subject {
-            // A person named the file, so the command needs no rule.
-            harmless: !job.asks,
-            ..shell::subject_below(SHELL, line, self.place.below.as_deref())
-        });
-        let subject = self.place.subject(job, done);
+        let subject = self.place.judge.shell(job, line);
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
 
@@ -222,7 +215,7 @@ impl Tool for Shell {
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
         let place = Arc::clone(&self.place);
-        Box::pin(async move { place.step(&arguments, &work).await })
+        Box::pin(async move { place.within_lease(place.step(&arguments, &work)).await })
     }
 }
 
@@ -262,9 +255,7 @@ impl Tool for ByHand {
         if !known {
             return Err("this run has no such item".to_owned());
         }
-        // No rule can say that a person has done it.
-        let subject = Subject { tool: BY_HAND.to_owned(), always_asks: true, ..Subject::default() };
-        Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
+        Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject: Judge::by_hand() })
     }
 
     fn preview(&self, _arguments: &Value) -> Preview {

@@ -1,5 +1,7 @@
 //! The keys of the configuration: their values, and what a project's file may change.
 
+use std::time::Duration;
+
 use punchlist_formats::prompt::Tag;
 use punchlist_formats::text;
 use punchlist_model::guard::Gate;
@@ -8,6 +10,7 @@ use punchlist_model::store::Durability;
 
 use super::Settings;
 use crate::fail::Fail;
+use crate::notices::{Channel, TerminalSetting};
 
 /// A key of the configuration.
 pub(super) struct Key {
@@ -18,7 +21,7 @@ pub(super) struct Key {
 }
 
 /// All keys, and how loose each setting is. `docs/security.md` says the same to users.
-pub(super) const KEYS: [Key; 16] = [
+pub(super) const KEYS: [Key; 23] = [
     Key { name: "limits.open_items", looseness: |it| Some(it.limits.open_items) },
     Key { name: "limits.title", looseness: |it| Some(it.limits.title) },
     Key { name: "limits.text", looseness: |it| Some(it.limits.text) },
@@ -44,6 +47,10 @@ pub(super) const KEYS: [Key; 16] = [
             Durability::Normal => Some(1),
         },
     },
+    // A project must not choose where its plans go, or start a program.
+    Key { name: "store.url", looseness: |_| None },
+    Key { name: "store.project", looseness: |_| None },
+    Key { name: "store.password_command", looseness: |_| None },
     Key {
         name: "gate",
         // Without a setting the gate is `once` in interactive sessions and `full` in headless ones.
@@ -59,6 +66,12 @@ pub(super) const KEYS: [Key; 16] = [
         // `auto` asks less, and `off` limits less: neither is the tighter one.
         looseness: |_| None,
     },
+    // A command is a program of the user's, and a project must not choose how a person is told.
+    Key { name: "notify.command", looseness: |_| None },
+    Key { name: "notify.terminal", looseness: |_| None },
+    Key { name: "notify.after", looseness: |_| None },
+    // A project must not choose whose commands run on this machine.
+    Key { name: "work.trust", looseness: |_| None },
     Key { name: "reminders.initial", looseness: |it| it.reminds(Kind::Initial) },
     Key { name: "reminders.nag", looseness: |it| it.reminds(Kind::Nag) },
     Key { name: "reminders.boundary", looseness: |it| it.reminds(Kind::Boundary) },
@@ -71,6 +84,11 @@ pub(super) const KEYS: [Key; 16] = [
 
 /// The first words of keys that other parts read.
 const OTHERS: [&str; 7] = ["policy", "workers", "team", "agent", "providers", "prices", "mcp"];
+
+/// A text, unless it is blank.
+fn given(value: &str) -> Option<String> {
+    Some(value.to_owned()).filter(|it| !it.trim().is_empty())
+}
 
 impl Settings {
     /// Sets a key to a value.
@@ -86,10 +104,21 @@ impl Settings {
             "plan.max_in_progress" => limits.max_in_progress = Some(count(key, value)?),
             "claim.lease" => limits.lease_seconds = seconds(key, value)?,
             "store.durability" => self.durability = durability(key, value)?,
+            "store.url" => self.store.url = given(value),
+            "store.project" => self.store.project = given(value),
+            "store.password_command" => self.store.password_command = given(value),
             "gate" => self.gate = Some(gate(key, value)?),
             "agent.sandbox" => {
                 self.sandbox = value.parse().map_err(|()| bad(key, value, "auto, ask or off"))?;
             }
+            "notify.command" => {
+                self.notify.command = given(value);
+            }
+            "notify.terminal" => self.notify.terminal = Some(terminal(key, value)?),
+            "notify.after" => {
+                self.notify.after = Duration::from_secs(u64::from(delay(key, value)?));
+            }
+            "work.trust" => self.work_trust = Some(names(key, value)?),
             "reminders.initial" => self.remind(Kind::Initial, switch(key, value)?),
             "reminders.nag" => self.remind(Kind::Nag, switch(key, value)?),
             "reminders.boundary" => self.remind(Kind::Boundary, switch(key, value)?),
@@ -150,6 +179,22 @@ pub fn seconds(key: &str, value: &str) -> Result<u32, Fail> {
     text::seconds(value).filter(|it| *it > 0).ok_or_else(|| bad(key, value, what))
 }
 
+/// The same, or 0.
+fn delay(key: &str, value: &str) -> Result<u32, Fail> {
+    text::seconds(value).ok_or_else(|| bad(key, value, "a time such as 0s, 10s or 2m"))
+}
+
+fn terminal(key: &str, value: &str) -> Result<TerminalSetting, Fail> {
+    Ok(match value {
+        "auto" => TerminalSetting::Auto,
+        "osc9" => TerminalSetting::Channel(Channel::Osc9),
+        "osc777" => TerminalSetting::Channel(Channel::Osc777),
+        "bell" => TerminalSetting::Channel(Channel::Bell),
+        "off" => TerminalSetting::Off,
+        _ => return Err(bad(key, value, "auto, osc9, osc777, bell or off")),
+    })
+}
+
 fn durability(key: &str, value: &str) -> Result<Durability, Fail> {
     match value {
         "full" => Ok(Durability::Full),
@@ -168,4 +213,13 @@ fn switch(key: &str, value: &str) -> Result<bool, Fail> {
         "false" | "off" => Ok(false),
         _ => Err(bad(key, value, "true or false")),
     }
+}
+
+/// Parses a list of names: an array of TOML.
+fn names(key: &str, value: &str) -> Result<Vec<String>, Fail> {
+    let table: Option<toml::Table> = format!("names = {value}").parse().ok();
+    let names = table.as_ref().and_then(|it| it.get("names")?.as_array());
+    let names = names.map(|it| it.iter().map(|it| it.as_str().map(str::to_owned)));
+    let names = names.and_then(|it| it.collect::<Option<Vec<String>>>());
+    names.ok_or_else(|| bad(key, value, "a list of names, such as [\"ann\", \"ci\"]"))
 }

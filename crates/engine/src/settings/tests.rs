@@ -1,8 +1,11 @@
 //! Each key can be set, and a project's file can only tighten.
 
+use std::time::Duration;
+
 use punchlist_model::remind::Kind;
 
 use super::*;
+use crate::notices::{Channel, TerminalSetting};
 
 fn set(pairs: &[(&str, &str)]) -> Result<Settings, String> {
     let mut settings = Settings::default();
@@ -23,6 +26,9 @@ fn every_known_key_can_be_set() {
         ("store.durability", "normal"),
         ("gate", "off"),
         ("agent.sandbox", "ask"),
+        ("notify.command", "notify-send hello"),
+        ("notify.terminal", "bell"),
+        ("notify.after", "0s"),
         ("reminders.initial", "false"),
         ("reminders.nag", "off"),
         ("reminders.boundary", "false"),
@@ -31,6 +37,7 @@ fn every_known_key_can_be_set() {
         ("reminders.offer", "true"),
         ("reminders.per_hour", "2"),
         ("reminders.nag_after", "25"),
+        ("work.trust", "[\"ann\", \"ci\"]"),
         ("reminders.whole_list", "true"),
         ("reminders.tag", "<system-reminder>"),
     ])
@@ -40,11 +47,20 @@ fn every_known_key_can_be_set() {
     assert_eq!((settings.limits, settings.open_items_chosen), (limits, true));
     assert_eq!((settings.durability, settings.gate), (Durability::Normal, Some(Gate::Off)));
     assert_eq!(settings.sandbox, Sandbox::Ask);
+    let notify = notices::Settings {
+        command: Some("notify-send hello".to_owned()),
+        terminal: Some(TerminalSetting::Channel(Channel::Bell)),
+        after: Duration::ZERO,
+    };
+    assert_eq!(settings.notify, notify);
     let off = [Kind::Initial, Kind::Boundary].into();
     let reminders = Policy { off, per_hour: 2, nag_after: 25, whole_list: true };
     assert_eq!(settings.reminders, reminders);
     assert_eq!(settings.tag, Tag::new("system-reminder").unwrap());
-    for key in KEYS.map(|it| it.name) {
+    assert_eq!(settings.work_trust, Some(vec!["ann".to_owned(), "ci".to_owned()]));
+    // Any text may be a command, an address or a name.
+    let any_text = ["notify.command", "store.url", "store.project", "store.password_command"];
+    for key in KEYS.map(|it| it.name).into_iter().filter(|it| !any_text.contains(it)) {
         assert!(set(&[(key, "no sense")]).is_err(), "{key}");
     }
 }
@@ -163,6 +179,20 @@ fn keys_of_later_features_are_ignored() {
     assert_eq!(settings.limits.title, 9);
     assert_eq!(settings.gate, Some(Gate::Once));
     assert_eq!(settings.reminders.off, [Kind::Nag].into());
+}
+
+#[test]
+fn notices_are_set_in_the_users_file_only() {
+    let text = "[notify]\ncommand = 'evil'\nterminal = 'off'\n";
+    let mut settings = Settings::default();
+    settings.add_file(Path::new("punchlist.toml"), text, Whose::Project).unwrap();
+    assert_eq!(settings.notify, notices::Settings::default());
+    assert_eq!(settings.loosening.len(), 2, "{:?}", settings.loosening);
+    let given = settings.add_given(&["notify.command=evil".to_owned()]).unwrap_err();
+    assert_eq!(given.message, "-c notify.command: a command is only read from files");
+    settings.add_given(&["notify.terminal=off".to_owned()]).unwrap();
+    settings.add_file(Path::new("config.toml"), text, Whose::User).unwrap();
+    assert_eq!(settings.notify.command.as_deref(), Some("evil"));
 }
 
 #[test]

@@ -6,17 +6,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punchlist_bridge::process::{self, Fate};
+use punchlist_model::agents::{Row, SessionFacts, State};
+use punchlist_model::call::{News, Question, QuestionFilter};
 use punchlist_model::session::{Session, SessionFilter, Store};
 use punchlist_model::store::turns::{Conversation, ConversationFilter};
 use punchlist_model::store::{AttachmentKey, Cursor, Filter, Following, Scope, Summary};
 use punchlist_model::{Plan, PlanId, Timestamp};
-use punchlist_streams::watch::Life;
+use punchlist_streams::watch::{Life, OwnSession};
 
-use super::StoreSource;
+use super::{ReadFacts, StoreSource};
 use crate::fail::Fail;
+use crate::notices;
 
 /// Maximum of plans that are shown, most recently changed first.
-const MOST_PLANS: usize = 500;
+const MOST_PLANS: u32 = 500;
 /// Maximum of sessions that are read.
 const MOST_SESSIONS: u32 = 1_000;
 
@@ -26,10 +29,20 @@ pub(super) struct Plans {
     store: Option<Arc<dyn Store>>,
     plans: BTreeMap<PlanId, (Option<AttachmentKey>, Plan)>,
     sessions: Vec<(Session, Life)>,
-    /// The sessions of our own agent, and whether a process runs each.
-    conversations: Vec<(Conversation, bool)>,
+    /// The sessions of our own agent.
+    own_sessions: Vec<Own>,
+    read_facts: Option<ReadFacts>,
+    /// The questions that wait for an answer, oldest first.
+    questions: Vec<Question>,
     /// What could not be read, and why. The rest is shown.
     troubles: BTreeMap<Option<PlanId>, String>,
+}
+
+/// A session of our own agent.
+struct Own {
+    conversation: Conversation,
+    is_running: bool,
+    facts: SessionFacts,
 }
 
 impl Plans {
@@ -62,12 +75,13 @@ impl Plans {
     pub(super) async fn open(
         &mut self,
         source: &StoreSource<'_>,
-    ) -> Result<Option<Following>, Fail> {
+    ) -> Result<Option<(Following, News)>, Fail> {
         let Some(store) = (source.open)()? else { return Ok(None) };
         // Following begins before anything is read, so that no change is missed.
         let changes = store.follow(Cursor::Now, Scope::All).await?;
-        self.store = Some(store);
-        Ok(Some(changes))
+        let news = store.news().await?;
+        (self.store, self.read_facts) = (Some(store), Some(source.facts));
+        Ok(Some((changes, news)))
     }
 
     /// Drops a store that can no longer be followed, and everything read from it.
@@ -78,10 +92,10 @@ impl Plans {
     /// Reads the plans that changed since this time.
     pub(super) async fn load(&mut self, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
-        let summaries = store.plans(Filter::default()).await?;
+        let summaries = store.plans(Filter { most: Some(MOST_PLANS), ..Filter::default() }).await?;
         let recent = |it: &Summary| it.updated_at.as_millisecond() >= since;
         let mut read = Vec::new();
-        for summary in summaries.into_iter().filter(recent).take(MOST_PLANS) {
+        for summary in summaries.into_iter().filter(recent) {
             read.push((store.whole(summary.id).await, summary));
         }
         for (plan, summary) in read {
@@ -133,13 +147,65 @@ impl Plans {
         let filter = ConversationFilter { most: MOST_SESSIONS, ..ConversationFilter::default() };
         let all = store.conversations(filter).await?.into_iter();
         let recent = |it: &Conversation| it.changed_at.as_millisecond() >= since;
-        let with_runner = |it: Conversation| {
-            let runs = is_running(&it, host, now);
-            (it, runs)
+        let mut own_sessions = Vec::new();
+        for conversation in all {
+            let is_running = is_running(&conversation, host, now);
+            if !is_running && !recent(&conversation) {
+                continue;
+            }
+            let facts = self.facts(&**store, &conversation).await;
+            own_sessions.push(Own { conversation, is_running, facts });
+        }
+        self.own_sessions = own_sessions;
+        self.read_questions(since).await
+    }
+
+    /// The model and the context of a session, which are read again only if it was recorded since.
+    async fn facts(&self, store: &dyn Store, conversation: &Conversation) -> SessionFacts {
+        let is_same = |it: &&Own| {
+            let known = &it.conversation;
+            known.id == conversation.id && known.changed_at == conversation.changed_at
         };
-        self.conversations =
-            all.map(with_runner).filter(|(it, runs)| *runs || recent(it)).collect();
+        match (self.own_sessions.iter().find(is_same), self.read_facts) {
+            (Some(known), _) => known.facts.clone(),
+            (None, Some(read)) => read(store, conversation).await,
+            (None, None) => SessionFacts::default(),
+        }
+    }
+
+    /// Reads the waiting questions again.
+    pub(super) async fn read_questions(&mut self, since: i64) -> Result<(), Fail> {
+        let Some(store) = &self.store else { return Ok(()) };
+        let filter = QuestionFilter { waiting: true, ..QuestionFilter::default() };
+        self.questions = store.questions(filter).await?;
+        self.questions.retain(|it| it.asked.at.as_millisecond() >= since);
         Ok(())
+    }
+
+    /// Whether a message waits that will begin the next turn of a session of our own agent.
+    pub(super) async fn has_follow_up(&self, row: &Row) -> bool {
+        let Some(store) = self.store.as_ref().filter(|_| row.state == State::Idle) else {
+            return false;
+        };
+        let session = row.key.split('/').nth(1).unwrap_or_default();
+        let of_row = |it: &&Own| it.conversation.id.to_string() == session;
+        let Some(own) = self.own_sessions.iter().find(of_row) else { return false };
+        notices::has_follow_up(&**store, own.conversation.id).await
+    }
+
+    /// Whether the hooks of a row's session report to the store.
+    pub(super) fn has_hook(&self, row: &Row) -> bool {
+        let session = row.key.split('/').nth(1).unwrap_or_default();
+        let is_it = |(it, _): &(Session, Life)| it.key.agent == row.agent && it.key.id == session;
+        self.sessions.iter().any(is_it)
+    }
+
+    pub(super) fn questions(&self) -> impl Iterator<Item = &Question> {
+        self.questions.iter()
+    }
+
+    pub(super) fn store(&self) -> Option<&Arc<dyn Store>> {
+        self.store.as_ref()
     }
 
     /// Drops plans that have not changed since this time.
@@ -159,8 +225,11 @@ impl Plans {
         self.sessions.iter().map(|(session, life)| (session, *life))
     }
 
-    pub(super) fn conversations(&self) -> impl Iterator<Item = (&Conversation, bool)> {
-        self.conversations.iter().map(|(it, runs)| (it, *runs))
+    pub(super) fn own_sessions(&self) -> impl Iterator<Item = OwnSession<'_>> {
+        self.own_sessions.iter().map(|it| {
+            let Own { conversation, is_running, facts } = it;
+            OwnSession { conversation, is_running: *is_running, facts }
+        })
     }
 
     /// Whether an agent's list is recorded as a plan.

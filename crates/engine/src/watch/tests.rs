@@ -46,6 +46,8 @@ impl Viewer for Page {
     fn follow(&mut self, changes: Following) {
         self.changes.push(changes);
     }
+
+    fn hear(&mut self, _: News) {}
 }
 
 fn at() -> Timestamp {
@@ -95,7 +97,8 @@ fn a_store_that_appears_later_is_opened_shown_and_followed() {
     wait(store.create(NewPlan::new(plan, "/p", at()))).unwrap();
     add(&store, plan, "wash");
     let there: RefCell<Option<Arc<dyn Store>>> = RefCell::new(None);
-    let source = StoreSource { file: None, open: Box::new(|| Ok(there.borrow().clone())) };
+    let facts: ReadFacts = |_, _| Box::pin(async { SessionFacts::default() });
+    let source = StoreSource { file: None, open: Box::new(|| Ok(there.borrow().clone())), facts };
     let mut page = Page::default();
     let mut watcher = Watcher::new(options(), Arc::new(Fixed), Some(source), None, || {});
 

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use punchlist_bridge::spawn::{self, Ended, Job, News, WorkerStream};
+use punchlist_bridge::spawn::{self, Ended, Job, News, WorkerStream, WorkerUsage};
 use punchlist_sched::call::Output;
 use punchlist_sched::output::Stream;
 use punchlist_sched::process::{Command, Error, Exit};
@@ -25,6 +25,8 @@ pub enum Heard {
     News(News),
     /// Its id of its session. Heard once.
     Session(String),
+    /// What it has used so far, in all.
+    Used(WorkerUsage),
 }
 
 /// A program that ran to its end.
@@ -65,7 +67,7 @@ pub async fn run(
 ) -> Result<Ran, Error> {
     let running = work.spawn(command).await?;
     let mut stderr: Vec<u8> = Vec::new();
-    let mut has_session = false;
+    let (mut has_session, mut used) = (false, WorkerUsage::default());
     let mut doing = work.capture();
     let say = |from, bytes: &[u8]| match from {
         Stream::Err => {
@@ -85,6 +87,10 @@ pub async fn run(
             if let Some(session) = stream.session().filter(|_| !has_session) {
                 has_session = true;
                 hear(Heard::Session(session.to_owned()));
+            }
+            if stream.usage() != used {
+                used = stream.usage();
+                hear(Heard::Used(used));
             }
         }
     };

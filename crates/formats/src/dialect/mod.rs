@@ -25,11 +25,12 @@ use std::str::FromStr;
 use punchlist_model::json_text::replace_lone_surrogates;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Op, Slice};
+use punchlist_model::{Item, ItemRef, Op, Position, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::text::escape;
+use crate::typed::items;
 
 /// A set of tools through which a model works on a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -137,6 +138,36 @@ impl Dialect {
             Self::Manager => Some(30),
             Self::TodoWrite => Some(20),
             Self::Turn | Self::WriteTodos | Self::UpdatePlan | Self::Tasks => None,
+        }
+    }
+
+    /// The item that a model means by an id in the call of another tool. `None` if it can be none.
+    pub fn item(self, id: &str) -> Option<ItemRef> {
+        let id = id.trim();
+        let bare = id.strip_prefix('#').unwrap_or(id);
+        // Warnings to models that send whole lists name items by numbers, as `#4`.
+        let is_number = bare != id && self != Self::Manager;
+        match args::digits(bare) {
+            Some(position) if self.has_positions() && !is_number => {
+                Some(ItemRef::Position(Position(position)))
+            }
+            Some(_) | None => items::reference(bare),
+        }
+    }
+
+    /// The id by which a model knows an item, for a sentence.
+    pub fn id_of(self, item: &Item) -> String {
+        match item.position.filter(|_| self.has_positions()) {
+            Some(position) => position.to_string(),
+            None => item.number.to_string(),
+        }
+    }
+
+    /// Whether a model knows items by their positions. Where the list has no ids, it counts them.
+    fn has_positions(self) -> bool {
+        match self {
+            Self::Manager | Self::TodoWrite | Self::WriteTodos | Self::UpdatePlan => true,
+            Self::Turn | Self::Tasks => false,
         }
     }
 

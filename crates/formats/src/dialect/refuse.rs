@@ -124,6 +124,10 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
                 store_text(why)
             )
         }
+        Error::Denied { .. } => format!(
+            "The list cannot be written: {}. Nothing was changed. Tell the user.",
+            store_text(&error.to_string())
+        ),
         Error::Unconfirmed { what, .. } => {
             // A second call would make the change twice.
             format!("Not safely stored: {}. Do not send it again; tell the user.", store_text(what))
@@ -134,6 +138,7 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
             store_text(what)
         ),
         Error::NewerSchema { .. }
+        | Error::Server { .. }
         | Error::Unusable { .. }
         | Error::NoPlan(_)
         | Error::NameTaken(_)
@@ -147,6 +152,7 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::ConversationExists(_)
         | Error::Held { .. }
         | Error::Message(_)
+        | Error::MessageChanged(_)
         | Error::Undo(_) => format!(
             "The list is not available: {}. Nothing was changed. Tell the user, and continue without \
              it.",

@@ -15,7 +15,7 @@ use super::fields::{
     status, text,
 };
 use super::say::{Voice, context, say};
-use super::{Answer, Called, Event, Source, Stop, Task, Version, What, Write, asks_user, fields};
+use super::{Answer, Called, Event, Source, Stop, Task, Version, What, Write, fields};
 
 /// The prefix that Claude Code puts before the tools of Punchlist's MCP server.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
@@ -204,9 +204,9 @@ fn calls(fields: &Fields) -> Vec<Called> {
 fn stop(fields: &Fields) -> Stop {
     let tasks = fields.get("background_tasks").and_then(Value::as_array).into_iter().flatten();
     Stop {
-        asks: text(fields, "last_assistant_message").is_some_and(asks_user),
         background: tasks.filter_map(Value::as_object).any(wakes),
         again: flag(fields, "stop_hook_active"),
+        ..Stop::after(text(fields, "last_assistant_message"))
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::fields::{Fields, answered, called, entries, flag, masked, object, status, text};
 use super::say::{Voice, say};
-use super::{Answer, Event, Source, Stop, What, Write, asks_user, fields};
+use super::{Answer, Event, Source, Stop, What, Write, fields};
 
 /// The prefix that Codex puts before the tools of Punchlist's MCP server.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
@@ -74,9 +74,8 @@ fn entry(step: &Fields) -> ListEntry {
 
 fn stop(fields: &Fields) -> Stop {
     Stop {
-        asks: text(fields, "last_assistant_message").is_some_and(asks_user),
-        background: false,
         again: flag(fields, "stop_hook_active"),
+        ..Stop::after(text(fields, "last_assistant_message"))
     }
 }
 

@@ -12,7 +12,7 @@ use super::fields::{
     Fields, MOST_ENTRIES, answered, called, entries, flag, id, ids, masked, object, plain_id, text,
 };
 use super::say::{Voice, say};
-use super::{Answer, Event, Source, Stop, Task, What, Write, asks_user, fields};
+use super::{Answer, Event, Source, Stop, Task, What, Write, fields};
 use crate::prompt::is_refusal;
 use crate::text::mask;
 
@@ -40,10 +40,9 @@ fn what(named: &str, fields: &Fields) -> Option<What> {
         "beforeagent" => What::Prompt,
         "aftertool" => used(fields)?,
         "afteragent" => What::Stop(Stop {
-            // The field contains all texts of the turn in order. Only the end counts.
-            asks: text(fields, "prompt_response").is_some_and(asks_user),
-            background: false,
             again: flag(fields, "stop_hook_active"),
+            // The field contains all texts of the turn in order. Only the end counts.
+            ..Stop::after(text(fields, "prompt_response"))
         }),
         "punchlistdoctor" => What::Doctor,
         _ => return None,

@@ -17,6 +17,8 @@ mod version;
 use punchlist_model::{ItemId, ListEntry, Status};
 use serde_json::{Map, Value};
 
+use crate::text::last_sentence;
+
 pub use asks::asks_user;
 pub use version::Version;
 
@@ -218,11 +220,28 @@ pub struct Called {
 pub struct Stop {
     /// The answer ends with a question to the user.
     pub asks: bool,
+    /// The last sentence of the answer; empty if the agent does not tell its answer.
+    pub said: String,
     /// Background work is running, and its end wakes the agent.
     pub background: bool,
     /// The agent reports that a hook already refused a stop in this turn. The governor keeps its
     /// own count, because another hook may have refused.
     pub again: bool,
+}
+
+impl Stop {
+    /// The longest sentence that is kept, in characters.
+    const LONGEST: usize = 1_000;
+
+    /// A stop after this answer, as far as the agent tells it.
+    fn after(answer: Option<&str>) -> Self {
+        let answer = answer.unwrap_or_default();
+        Self {
+            asks: asks_user(answer),
+            said: last_sentence(answer).chars().take(Self::LONGEST).collect(),
+            ..Self::default()
+        }
+    }
 }
 
 /// A hook's answer.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::lines::Line;
-use super::near::nearest;
 use super::read::{MOST_PROBLEMS, Spot, quoted};
 use super::{PlanFile, Problem, Severity};
+use crate::text::nearest;
 
 /// One `after:` line.
 pub(super) struct Wanted<'a> {

@@ -3,7 +3,7 @@
 //! Parsing is lenient but does not guess: an ambiguous value is an error with a hint.
 
 use super::Retry;
-use super::near::nearest;
+use crate::text::nearest;
 use crate::text::seconds;
 
 /// All fields.

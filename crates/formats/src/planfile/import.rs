@@ -45,6 +45,8 @@ pub struct Source<'a> {
     pub name: &'a str,
     /// The directory in which its commands run.
     pub directory: &'a str,
+    /// The same, relative to the root of the checkout, if other machines run the commands too.
+    pub below: Option<&'a str>,
 }
 
 /// A completed item that the file has changed.
@@ -418,6 +420,9 @@ impl<'a, 'b> Steps<'a, 'b> {
         let wanted = &self.import.file.items[index];
         let mut note = Map::new();
         note.insert("directory".to_owned(), self.import.source.directory.into());
+        if let Some(below) = self.import.source.below {
+            note.insert("below".to_owned(), below.into());
+        }
         if wanted.parent.is_none() && !wanted.section.is_empty() {
             note.insert("section".to_owned(), wanted.section.clone().into());
         }
@@ -506,6 +511,11 @@ pub fn is_from_file(item: &Item) -> bool {
 /// The directory in which an item's commands run, if it came from a plan file.
 pub fn directory(item: &Item) -> Option<&str> {
     about(item)?.get("directory")?.as_str()
+}
+
+/// The same, relative to the root of the checkout, if the file was shared.
+pub fn below(item: &Item) -> Option<&str> {
+    about(item)?.get("below")?.as_str()
 }
 
 /// The seconds to wait before a retry, if the file has them.

@@ -12,7 +12,6 @@ mod after;
 mod field;
 pub mod import;
 mod lines;
-mod near;
 mod point;
 pub mod read;
 mod write;
@@ -25,7 +24,8 @@ use std::ops::Range;
 use punchlist_model::Limits;
 
 pub use import::{
-    Changed, Dropped, Import, Source, directory, finished_groups, is_from_file, matched, retry_wait,
+    Changed, Dropped, Import, Source, below, directory, finished_groups, is_from_file, matched,
+    retry_wait,
 };
 pub use point::draw;
 pub use read::read;

@@ -152,8 +152,9 @@ pub fn completion_refusal(item: &Item) -> String {
     format!("Not yet: this task counts as completed once it was checked{advice} Then complete it.")
 }
 
-/// Why the turn may not end although no item is open: the goal, and what is missing.
-pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String {
+/// Why the turn may not end although no item is open: the goal, and what is missing. `say_met` is how
+/// the agent says that the goal is met, where its word is enough.
+pub fn goal_refusal(plan: &Plan, missing: &[Missing], say_met: &str, also: Also<'_>) -> String {
     let statement = plan.goal.as_ref().map(|it| it.statement.as_str()).unwrap_or_default();
     let mut text = format!(
         "{BEGINS}every item is settled, but the goal is not met yet.\n  Goal: {}",
@@ -164,6 +165,7 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String 
         let _ = write!(text, "\n  {number}. {title} ({})", given_up(plan, number));
     }
     let items = missing.iter().any(|it| it.number().is_some());
+    let word;
     let advice = if items {
         "The goal is accepted by these items. Take up again what was given up, or put what does the \
          same on the list and do it. If it is to stay as it is, say why. "
@@ -171,8 +173,11 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String 
         "Compare what was done with it. Put what is missing on the list and do it. If nothing is \
          missing, a person says so: ask the user whether the goal is met. "
     } else {
-        "Compare what was done with it. Put what is missing on the list and do it. If nothing is \
-         missing, run `punchlist goal --met`. "
+        word = format!(
+            "Compare what was done with it. Put what is missing on the list and do it. If nothing is \
+             missing, {say_met}. "
+        );
+        &word
     };
     text.push('\n');
     let also = also.words("What needs a person goes on the list and waits there");

@@ -212,7 +212,8 @@ fn work(item: &Item, out: &mut Lines<'_>) {
     }
 }
 
-fn mark(mark: Mark) -> &'static str {
+/// A mark in words.
+pub fn mark(mark: Mark) -> &'static str {
     match mark {
         Mark::TwoInProgress => "two in progress",
         Mark::EmptyTitle => "empty title",

@@ -60,10 +60,10 @@ pub fn standing(plan: &Plan, stale: &BTreeSet<Number>) -> Option<String> {
 pub fn budget(plan: &Plan, now: Timestamp) -> Vec<String> {
     let Some(goal) = &plan.goal else { return Vec::new() };
     let over = if plan.is_over_budget(now) { ": over budget" } else { "" };
-    let not_counted = |most: u64, unit: &str| format!("{most} {unit}, not counted");
+    let counted_elsewhere = |most: u64, unit: &str| format!("{most} {unit}, counted only by `do`");
     let parts = [
-        goal.budget.tokens.map(|it| not_counted(it, "tokens")),
-        goal.budget.turns.map(|it| not_counted(u64::from(it), "turns")),
+        goal.budget.tokens.map(|it| counted_elsewhere(it, "tokens")),
+        goal.budget.turns.map(|it| counted_elsewhere(u64::from(it), "turns")),
         goal.budget.minutes.map(|_| format!("{}{over}", minutes(plan, now))),
     ];
     parts.into_iter().flatten().collect()

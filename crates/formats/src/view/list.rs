@@ -41,12 +41,9 @@ pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> 
         let words = if only.is_some() { plain::NOTHING_FITS } else { plain::EMPTY };
         frame.push(boxed::words(words, room, options));
     }
-    // One width for all, so that durations are aligned on the right.
-    let durations = rows.iter().map(|row| width(&row.duration)).max().unwrap_or(0);
-    let durations = if room < DURATIONS_FROM { 0 } else { durations };
     let numbers = rows.iter().map(|row| width(&row.number)).max().unwrap_or(0);
-    for row in &rows {
-        frame.push(row.draw(room, numbers, durations, options));
+    for line in draw(&rows, room, numbers, options) {
+        frame.push(line);
     }
     frame.blank();
     frame.push(summary(plan, room, options));
@@ -64,8 +61,25 @@ pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> 
     frame.finish()
 }
 
+/// Some rows of the list without the box, `options.width` columns wide: items with their depths. A
+/// front end that scrolls draws only the rows that it shows.
+pub fn rows(plan: &Plan, items: &[(usize, &Item)], options: &Options) -> Vec<Line> {
+    let rows: Vec<Row<'_>> =
+        items.iter().map(|(depth, it)| Row::of(plan, *depth, it, options)).collect();
+    // The widest number of the plan, so that titles stay where they are while rows scroll.
+    let numbers = plan.next_number.0.saturating_sub(1).to_string().len();
+    draw(&rows, usize::from(options.width), numbers, options)
+}
+
+fn draw(rows: &[Row<'_>], room: usize, numbers: usize, options: &Options) -> Vec<Line> {
+    // One width for all, so that durations are aligned on the right.
+    let durations = rows.iter().map(|row| width(&row.duration)).max().unwrap_or(0);
+    let durations = if room < DURATIONS_FROM { 0 } else { durations };
+    rows.iter().map(|row| row.draw(room, numbers, durations, options)).collect()
+}
+
 /// The plan's title, else its name.
-fn heading(plan: &Plan) -> Cow<'_, str> {
+pub fn heading(plan: &Plan) -> Cow<'_, str> {
     let title = one_line(&plan.title);
     match &plan.name {
         Some(name) if title.is_empty() => isolated(&one_line(name)).into_owned().into(),
@@ -98,13 +112,7 @@ impl<'a> Row<'a> {
     fn of(plan: &Plan, depth: usize, item: &'a Item, options: &Options) -> Self {
         let (note, note_style) = note(plan, item, options);
         let sign = sign(item);
-        let sign_style = match sign {
-            Sign::Done => Style::In(Colour::Green),
-            Sign::Active => Style::In(Colour::Cyan),
-            Sign::Waiting => Style::In(Colour::Yellow),
-            Sign::Cancelled => Style::Dim,
-            Sign::Open => Style::Plain,
-        };
+        let sign_style = sign_style(sign);
         let (number, duration) = (item.number.to_string(), spent(item, options));
         Self { depth, item, number, sign, sign_style, note, note_style, duration }
     }
@@ -138,12 +146,23 @@ impl<'a> Row<'a> {
     }
 }
 
-fn sign(item: &Item) -> Sign {
+/// The sign of an item; one that is open and waits has its own.
+pub fn sign(item: &Item) -> Sign {
     if item.is_open() && item.waiting_on.is_some() { Sign::Waiting } else { item.status.into() }
 }
 
+pub(super) fn sign_style(sign: Sign) -> Style {
+    match sign {
+        Sign::Done => Style::In(Colour::Green),
+        Sign::Active => Style::In(Colour::Cyan),
+        Sign::Waiting => Style::In(Colour::Yellow),
+        Sign::Cancelled => Style::Dim,
+        Sign::Open => Style::Plain,
+    }
+}
+
 /// The text in the right-hand column, and its style.
-fn note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
+pub fn note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
     match item.status {
         Status::Completed => evidence(plan, item, options),
         Status::Cancelled => {
@@ -202,7 +221,7 @@ fn open_note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
 }
 
 /// How long the item took, or has taken so far.
-fn spent(item: &Item, options: &Options) -> String {
+pub fn spent(item: &Item, options: &Options) -> String {
     let until = match item.status {
         Status::Completed => item.completed_at,
         Status::InProgress => Some(options.now),

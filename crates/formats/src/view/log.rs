@@ -61,11 +61,7 @@ pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) ->
         head.fill(
             revision_width + 2 + name_width + 2 + if time_width > 0 { time_width + 2 } else { 0 },
         );
-        let undone = entry.undoes.and_then(|it| entries.iter().find(|entry| entry.revision == it));
-        let words = match undone {
-            Some(undone) => undid_with(plan, undone, entry, &neighbours, show.only),
-            None => phrases(plan, entry, &neighbours, show.only),
-        };
+        let words = words(plan, entry, entries, &neighbours, show.only);
         for (at, words) in words.into_iter().enumerate() {
             // Further events of the same change are below, without actor and time.
             let mut line = if at == 0 { head.clone() } else { Line::new() };
@@ -74,6 +70,29 @@ pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) ->
         }
     }
     lines
+}
+
+/// Journal entries of one plan in words, without numbers, names and times: for each entry a phrase
+/// per event, as in [`log`].
+pub fn phrases_of(plan: &Plan, entries: &[Entry], only: Option<Number>) -> Vec<Vec<String>> {
+    let neighbours = neighbours(plan, entries);
+    let words = |entry: &Entry| words(plan, entry, entries, &neighbours, only);
+    entries.iter().map(words).collect()
+}
+
+/// What one entry says.
+fn words(
+    plan: &Plan,
+    entry: &Entry,
+    entries: &[Entry],
+    neighbours: &Neighbours,
+    only: Option<Number>,
+) -> Vec<String> {
+    let undone = entry.undoes.and_then(|it| entries.iter().find(|entry| entry.revision == it));
+    match undone {
+        Some(undone) => undid_with(plan, undone, entry, neighbours, only),
+        None => phrases(plan, entry, neighbours, only),
+    }
 }
 
 fn name(actor: &Actor, show: Show<'_>) -> String {
@@ -325,7 +344,11 @@ fn plan_changed(delta: &PlanDelta) -> String {
         PlanDelta::Rules { before, after } => match (before.archived, after.archived) {
             (false, true) => "archived the plan".to_owned(),
             (true, false) => "took the plan out of the archive".to_owned(),
-            (true, true) | (false, false) => "changed the plan's rules".to_owned(),
+            (true, true) | (false, false) => match (before.shared, after.shared) {
+                (false, true) => "shared the plan".to_owned(),
+                (true, false) => "ended the sharing of the plan".to_owned(),
+                (true, true) | (false, false) => "changed the plan's rules".to_owned(),
+            },
         },
         PlanDelta::Goal { after: Some(goal), .. } => {
             format!("set the goal {}", quoted(&goal.statement))

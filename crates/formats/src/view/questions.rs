@@ -3,6 +3,8 @@
 //! Whoever answers must see everything that they allow. A command is wrapped and never cut at the
 //! edge of the screen, and if a part cannot be shown, the view says so.
 
+use std::collections::VecDeque;
+
 use punchlist_model::call::{
     Answer, Answered, Asked, Offer, Permit, Printed, Question, Reach, Standing,
 };
@@ -24,6 +26,8 @@ const MOST: usize = 500;
 const LONGEST: usize = 2_000;
 /// The maximal width of an item's note.
 const NOTE: usize = 200;
+/// The rows of a question above its keys: head, the first line of the command, the number of the others.
+const LEAST: usize = 3;
 /// The minimal width of a title; the right-hand column is left out first.
 const TITLE: usize = 20;
 
@@ -38,7 +42,7 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<Line> {
                 if !lines.is_empty() {
                     lines.push(Line::new());
                 }
-                let parts = Parts::of(&question.asked, &age, IN_A_LIST, options);
+                let parts = Parts::of(&question.asked, &age, &[], IN_A_LIST, options);
                 lines.extend(parts.lines(IN_A_LIST, options));
                 lines.extend(words(&choices(&question.asked, id), 3, Style::Plain, options));
             }
@@ -58,20 +62,27 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<Line> {
 /// One question as the person who answers sees it: `1 of 2`, and the keys.
 pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec<Line> {
     let about = if of > 1 { format!("{nth} of {of} waiting") } else { age(asked, options) };
-    let mut lines = Parts::of(asked, &about, MOST, options).lines(MOST, options);
+    let mut lines = Parts::of(asked, &about, &[], MOST, options).lines(MOST, options);
     lines.extend(words(&keys(asked), 3, Style::Bold, options));
     lines
 }
 
-/// What is shown below a question.
+/// What the front end draws of a question.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Below {
+    /// The diff, already drawn, at most as wide as the screen without a column. If it is empty, the
+    /// diff of the question is shown as it is.
+    pub diff: Vec<Line>,
     /// Lines that are already drawn, such as an input field.
     pub drawn: Vec<Line>,
     /// Lines of text to wrap: the rules that would be added.
     pub text: Vec<String>,
     /// The keys.
     pub keys: Vec<String>,
+    /// The keys in fewer words, for a screen without room for the others and the beginning of the command.
+    pub short_keys: Vec<String>,
+    /// The key that shows the whole question, if there is one. It is shown if a part is left out.
+    pub view: Option<String>,
 }
 
 impl Below {
@@ -95,8 +106,13 @@ impl Below {
     }
 }
 
-/// A question in at most `rows` rows, with `below` in place of the keys. `below` is always shown,
-/// and if a part of the command is left out, the view says so.
+/// All that is asked, however long it is, without the answers. `diff`: as in [`Below`].
+pub fn unabridged(asked: &Asked, diff: &[Line], options: &Options) -> Vec<Line> {
+    Parts::of(asked, "", diff, usize::MAX, options).lines(usize::MAX, options)
+}
+
+/// A question in at most `rows` rows, with `below` in place of the keys. `below` is always shown. If a
+/// part of the command is left out, the view says so, and shows its beginning and its end.
 pub fn asking(
     asked: &Asked,
     waiting: usize,
@@ -104,25 +120,64 @@ pub fn asking(
     rows: usize,
     options: &Options,
 ) -> Vec<Line> {
+    let (lines, is_whole) = fitted(asked, waiting, below, rows, options);
+    let Some(view) = below.view.as_ref().filter(|_| !is_whole) else { return lines };
+    let with_view = |keys: &[String]| [view].into_iter().chain(keys).cloned().collect();
+    let (keys, short_keys) = (with_view(&below.keys), with_view(&below.short_keys));
+    fitted(asked, waiting, &Below { keys, short_keys, ..below.clone() }, rows, options).0
+}
+
+/// The same without the key that shows the whole, and whether all of the command is in it.
+fn fitted(
+    asked: &Asked,
+    waiting: usize,
+    below: &Below,
+    rows: usize,
+    options: &Options,
+) -> (Vec<Line>, bool) {
     let about = if waiting > 1 { format!("1 of {waiting} waiting") } else { String::new() };
-    let last = below.lines(options);
+    let mut last = below.lines(options);
+    // The head, the first line of the command and what says that there is more.
+    if last.len() + LEAST > rows && !below.short_keys.is_empty() {
+        let keys = below.short_keys.clone();
+        last = Below { keys, ..below.clone() }.lines(options);
+    }
     let room = rows.saturating_sub(last.len()).max(1);
-    let mut parts = Parts::of(asked, &about, IN_A_LIST, options);
+    let mut parts = Parts::of(asked, &about, &below.diff, IN_A_LIST, options);
+    if let Some(view) = &below.view {
+        parts.hint.clone_from(view);
+    }
     // If there is not enough room, the item's note goes first, then the printed lines, then the end
-    // of the command.
+    // of the command, then the reason and the end of a long sentence. The first line of the command stays.
     if parts.height(IN_A_LIST) > room {
         parts.place.clear();
     }
     let over = parts.height(IN_A_LIST).saturating_sub(room);
     parts.cut_printed(over);
+    let least = parts.text.count.min(2);
+    let mut is_cut = false;
+    if parts.beside_text() + least > room {
+        is_cut |= !parts.why.is_empty();
+        parts.why.clear();
+    }
+    if parts.beside_text() + least > room {
+        is_cut |= parts.head.len() > 1;
+        parts.head.truncate(1);
+    }
     let over = parts.height(IN_A_LIST).saturating_sub(room);
-    // The line that reports omitted lines needs a row too.
-    let most = if over == 0 { IN_A_LIST } else { parts.drawn(IN_A_LIST).saturating_sub(over + 1) };
+    // The line that reports omitted lines needs a row too, unless there is only one.
+    let most = match room.saturating_sub(parts.beside_text()) {
+        _ if over == 0 => IN_A_LIST,
+        left => left.saturating_sub(1).max(1),
+    };
+    parts.is_one_row = over > 0 && room.saturating_sub(parts.beside_text()) == 1;
+    let count = parts.text.count;
     let mut lines = parts.lines(most, options);
+    let is_whole = !is_cut && count <= most && lines.len() <= room;
     // On a very small screen only the head and the keys remain.
     lines.truncate(room);
     lines.extend(last);
-    lines
+    (lines, is_whole)
 }
 
 /// The answer to a question in a line: `Publish: yes, this once`.
@@ -254,6 +309,25 @@ pub fn keys(asked: &Asked) -> Vec<String> {
     keys
 }
 
+/// The possible keys in fewer words.
+pub fn short_keys(asked: &Asked) -> Vec<String> {
+    let mut keys = Vec::new();
+    if asked.offers.contains(&Offer::Once) {
+        keys.push("y once");
+    }
+    if !sets(asked).is_empty() {
+        keys.push("s this run");
+    }
+    if always(asked).is_some() {
+        keys.push("a always");
+    }
+    if asked.offers.contains(&Offer::Modify) {
+        keys.push("e edit");
+    }
+    keys.extend(["n refuse", "r say why", "q stop"]);
+    keys.into_iter().map(str::to_owned).collect()
+}
+
 fn columns(options: &Options) -> usize {
     usize::from(options.width).saturating_sub(1).clamp(1, WIDEST)
 }
@@ -267,41 +341,40 @@ struct Parts {
     /// What the steps before it have printed.
     printed: Vec<Line>,
     /// The command or the diff.
-    text: Vec<Line>,
-    /// How many further lines of it are left out.
-    more: usize,
+    text: Ends,
+    /// What cannot be shown.
+    hidden: Vec<Line>,
     /// The reason and other information.
-    rest: Vec<Line>,
+    why: Vec<Line>,
     /// How to see the whole question.
     hint: String,
+    /// Whether the command has one row: its first line then also says that there is more.
+    is_one_row: bool,
 }
 
 impl Parts {
-    /// Keeps at most `most` lines of the command.
-    fn of(asked: &Asked, about: &str, most: usize, options: &Options) -> Self {
+    /// Keeps at most `most` lines of the command. `drawn`: the diff, if it is drawn already.
+    fn of(asked: &Asked, about: &str, drawn: &[Line], most: usize, options: &Options) -> Self {
         let command = asked.command.as_deref().unwrap_or_default();
-        let diff = asked.diff.as_deref().unwrap_or_default();
+        let diff = asked.diff.as_deref().filter(|_| drawn.is_empty()).unwrap_or_default();
         let (shown_command, shown_diff) = (many_lines(command), many_lines(diff));
         let room = columns(options).saturating_sub(5).max(1);
         let of_command = shown_command.lines().map(|line| (line, Style::Bold));
         let of_diff = shown_diff.lines().map(|line| (line, diff_style(line)));
-        let (mut text, mut more) = (Vec::new(), 0);
+        let mut text = Ends::new(most);
         for (line, style) in of_command.chain(of_diff) {
             for piece in pieces(line, room) {
-                if text.len() == most {
-                    more += 1;
-                } else {
-                    text.push(indented(piece, 5, style, options));
-                }
+                text.push(indented(piece, 5, style, options));
             }
         }
-        let mut rest = Vec::new();
+        drawn.iter().cloned().for_each(|it| text.push(it));
+        let mut hidden = Vec::new();
         if is_hidden(command, &shown_command) || is_hidden(diff, &shown_diff) {
             let what = "it holds characters that cannot be shown; --json spells them";
-            rest.extend(words(&[what.to_owned()], 3, Style::In(Colour::Yellow), options));
+            hidden.extend(words(&[what.to_owned()], 3, Style::In(Colour::Yellow), options));
         }
         let why: Vec<String> = asked.touches.iter().chain([&asked.why]).cloned().collect();
-        rest.extend(dotted(&why, LONGEST, options));
+        let why = dotted(&why, LONGEST, options);
         let hint = if most == MOST {
             "`punchlist questions --json` has them".to_owned()
         } else {
@@ -310,7 +383,8 @@ impl Parts {
         let mut place = dotted(&asked.place, NOTE, options);
         place.extend(dotted(std::slice::from_ref(&asked.context), NOTE, options));
         let printed = asked.printed.iter().flat_map(|it| printed(it, options)).collect();
-        Self { head: who_wants_what(asked, about, options), place, printed, text, more, rest, hint }
+        let head = who_wants_what(asked, about, options);
+        Self { head, place, printed, text, hidden, why, hint, is_one_row: false }
     }
 
     /// Removes the first lines of what was printed; the last ones are the most useful.
@@ -320,32 +394,95 @@ impl Parts {
 
     /// How many lines of the command are drawn, if at most `most` may be.
     fn drawn(&self, most: usize) -> usize {
-        self.text.len().min(most)
+        self.text.count.min(most)
+    }
+
+    /// The height without the command.
+    fn beside_text(&self) -> usize {
+        let before = self.head.len() + self.place.len() + self.printed.len();
+        before + self.hidden.len() + self.why.len()
     }
 
     /// The height with at most `most` lines of the command.
     fn height(&self, most: usize) -> usize {
-        let left_out = usize::from(self.more > 0 || self.text.len() > most);
-        let before = self.head.len() + self.place.len() + self.printed.len();
-        before + self.drawn(most) + left_out + self.rest.len()
+        let left_out = usize::from(self.text.count > most);
+        self.beside_text() + self.drawn(most) + left_out
     }
 
     /// All lines, with at most `most` lines of the command.
-    fn lines(mut self, most: usize, options: &Options) -> Vec<Line> {
-        let left_out = self.more + self.text.len() - self.drawn(most);
-        self.text.truncate(most);
+    fn lines(self, most: usize, options: &Options) -> Vec<Line> {
+        let left_out = self.text.count - self.drawn(most);
+        let (begin, end) = self.text.split(most);
         let mut lines = self.head;
         lines.extend(self.place);
         lines.extend(self.printed);
-        lines.extend(self.text);
+        if self.is_one_row {
+            let mark = format!(" {}", options.glyphs.ellipsis());
+            let room = columns(options).saturating_sub(width(&mark));
+            let mut line = Line::new();
+            for span in begin.first().into_iter().flat_map(Line::spans) {
+                let left = room.saturating_sub(line.width());
+                line.push(&truncate_with(&span.text, left, ""), span.style);
+            }
+            line.push(&mark, Style::In(Colour::Yellow));
+            lines.push(line);
+            lines.extend(self.hidden);
+            lines.extend(self.why);
+            return lines;
+        }
+        lines.extend(begin);
         if left_out > 0 {
             let s = if left_out == 1 { "" } else { "s" };
             let what = format!("{} {left_out} more line{s}", options.glyphs.ellipsis());
             let style = Style::In(Colour::Yellow);
             lines.extend(words(&[what, self.hint], 5, style, options));
         }
-        lines.extend(self.rest);
+        lines.extend(end);
+        lines.extend(self.hidden);
+        lines.extend(self.why);
         lines
+    }
+}
+
+/// The beginning and the end of a text: what matters most may be in its last line.
+struct Ends {
+    most: usize,
+    /// How many lines the text has.
+    count: usize,
+    /// The first lines, at most `most`.
+    begin: Vec<Line>,
+    /// The last of the others, at most `most`.
+    end: VecDeque<Line>,
+}
+
+impl Ends {
+    /// A text of which at most `most` lines will be shown.
+    fn new(most: usize) -> Self {
+        Self { most, count: 0, begin: Vec::new(), end: VecDeque::new() }
+    }
+
+    fn push(&mut self, line: Line) {
+        self.count += 1;
+        if self.begin.len() < self.most {
+            return self.begin.push(line);
+        }
+        if self.end.len() >= self.most {
+            self.end.pop_front();
+        }
+        self.end.push_back(line);
+    }
+
+    /// Together at most `most` lines of the beginning and the end.
+    fn split(self, most: usize) -> (Vec<Line>, Vec<Line>) {
+        let Self { count, begin: mut all, end, .. } = self;
+        let most = most.min(self.most);
+        all.extend(end);
+        if count <= most {
+            return (all, Vec::new());
+        }
+        let end = all.split_off(all.len() - most / 2);
+        all.truncate(most - most / 2);
+        (all, end)
     }
 }
 
@@ -355,6 +492,15 @@ pub fn sentence(asked: &Asked) -> String {
         MANUAL => format!("\"{}\" is a manual step. Is it done?", shown(&asked.title)),
         _ => format!("{} wants to {}", shown(&asked.title), one_line(&asked.what)),
     }
+}
+
+/// An answer in a line: `Publish wants to run: yes, once`.
+pub fn answered(asked: &Asked, answer: &Answer) -> String {
+    let about = match asked.tool.as_str() {
+        MANUAL => shown(&asked.title).to_string(),
+        _ => sentence(asked),
+    };
+    format!("{about}: {}", word(answer))
 }
 
 /// What a step before has printed: its title and its last lines.
@@ -388,11 +534,27 @@ fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<Line> {
     // This sentence is never cut; the right-hand column is left out first.
     let room = columns(options).saturating_sub(3).max(1);
     let about = if width(&what) + 2 + width(about) <= room { about } else { "" };
-    let mut what = pieces(&what, room).into_iter();
-    let first = what.next().unwrap_or_default();
+    let rows = between_words(&what, room);
+    let mut rows = rows.iter().flat_map(|it| pieces(it, room));
+    let first = rows.next().unwrap_or_default();
     let mut lines = vec![head(sign, first, Style::Bold, about, options)];
-    lines.extend(what.map(|piece| indented(piece, 3, Style::Bold, options)));
+    lines.extend(rows.map(|piece| indented(piece, 3, Style::Bold, options)));
     lines
+}
+
+/// A text in rows of whole words. A word that is too long for a row is one by itself.
+fn between_words(text: &str, room: usize) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split(' ').filter(|it| !it.is_empty()) {
+        match rows.last_mut() {
+            Some(last) if width(last) + 1 + width(word) <= room => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            Some(_) | None => rows.push(word.to_owned()),
+        }
+    }
+    rows
 }
 
 /// Texts separated by dots, wrapped, each cut to at most `most` columns.
@@ -402,16 +564,7 @@ fn dotted(texts: &[String], most: usize, options: &Options) -> Vec<Line> {
         |it: &String| truncate_with(&one_line(it), most, options.glyphs.ellipsis()).into_owned();
     let texts: Vec<String> = texts.iter().map(short).filter(|it| !it.trim().is_empty()).collect();
     let room = columns(options).saturating_sub(3).max(1);
-    let mut lines: Vec<String> = Vec::new();
-    for word in texts.join(dot).split(' ').filter(|it| !it.is_empty()) {
-        match lines.last_mut() {
-            Some(last) if width(last) + 1 + width(word) <= room => {
-                last.push(' ');
-                last.push_str(word);
-            }
-            Some(_) | None => lines.push(word.to_owned()),
-        }
-    }
+    let lines = between_words(&texts.join(dot), room);
     // A dot at the end of a line is removed.
     let lines = lines.iter().map(|it| it.strip_suffix(dot.trim_end()).unwrap_or(it));
     let pieces = lines.flat_map(|it| pieces(it, room));
@@ -611,10 +764,40 @@ mod tests {
                 let lines: Vec<String> = lines.iter().map(Line::to_plain).collect();
                 let is_whole =
                     (1..=9).all(|n| lines.iter().any(|it| it.contains(&format!("step {n}"))));
-                let says = lines.iter().any(|it| it.contains("     …"));
+                let says = lines.iter().any(|it| it.contains("     …") || it.ends_with(" …"));
                 // If not even that fits, the command is not shown at all.
-                let none = !lines.iter().any(|it| it.contains("step"));
+                let none = rows < keys_alone.len() + 2;
                 assert!(is_whole || says || none, "{columns}, {rows}: {lines:?}");
+                let first = lines.iter().any(|it| it.starts_with("     s"));
+                assert!(first || none, "{columns}, {rows}: {lines:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_line_of_a_command_stays_beside_the_keys_and_the_keys_get_shorter() {
+        let words =
+            ["cargo", "test", "--workspace", "--all-features", "--no-fail-fast", "--locked"];
+        let words = words.map(str::to_owned).to_vec();
+        let permit = Permit { command: Some(words.clone()), ..Permit::default() };
+        let offers = vec![Offer::Once, Offer::Always(vec![permit]), Offer::Modify];
+        let title = "A rather long title of an item that needs two rows".to_owned();
+        let command = format!("{} && rm -rf target\necho two\necho three", words.join(" "));
+        let asked = Asked { command: Some(command), title, offers, ..publish() };
+        let below = Below {
+            short_keys: short_keys(&asked),
+            view: Some("v view all".to_owned()),
+            ..Below::keys(keys(&asked))
+        };
+        let screen = |rows| to_plain(&asking(&asked, 2, &below, rows, &options(40)));
+        let screens = [24, 14, 12, 9, 7, 5].map(|it| format!("{it} rows\n{}", screen(it)));
+        insta::assert_snapshot!(screens.join("\n\n"));
+        for columns in [40, 80, 120] {
+            for rows in 6..40 {
+                let shown = to_plain(&asking(&asked, 2, &below, rows, &options(columns)));
+                let has = |text: &str| shown.contains(text);
+                assert!(has("     cargo test") && has("y once") && has("q "), "{rows}: {shown}");
+                assert!(shown.lines().count() <= rows, "{columns}, {rows}: {shown}");
             }
         }
     }

@@ -205,7 +205,15 @@ fn a_teams_view_is_bold_in_the_members_colour_with_a_blank_line_around() {
     }
     assert_snapshot!(format!("{bare}--\n{coloured}--\n{ascii}"));
     assert_eq!(Member::new("Max", None).colour, crate::text::Colour::Cyan);
-    assert_eq!(Member::new("Max", Some("#ff00ff")).colour, crate::text::Colour::Cyan);
+    let exact = crate::text::Colour::Rgb(0xff, 0, 0x80);
+    assert_eq!(Member::new("Max", Some("#FF0080")).colour, exact);
+    for unknown in ["#ff00f", "#ff00fg", "#+f00ff", "ff00ff", "mauve", ""] {
+        assert_eq!(
+            Member::new("Max", Some(unknown)).colour,
+            crate::text::Colour::Cyan,
+            "{unknown}"
+        );
+    }
 }
 
 #[test]

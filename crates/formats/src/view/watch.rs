@@ -3,6 +3,9 @@
 //! A pure function of rows and options; order and states are part of the rows. Every line is at
 //! least one column narrower than the screen, so that no terminal wraps it.
 
+mod groups;
+mod said;
+
 use std::collections::BTreeMap;
 
 use punchlist_model::agents::{Entry, Listed, NoList, Row, State};
@@ -12,6 +15,8 @@ use super::{Options, duration, list, shown};
 use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pad_left, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
+use groups::{Block, Groups};
+pub use said::spent;
 
 /// The maximal width of agent, place and model.
 const AGENT: usize = 9;
@@ -21,6 +26,10 @@ const MODEL: usize = 16;
 const WIDEST: usize = 120;
 /// Below this width there are only names.
 const TINY: usize = 24;
+/// From this width on, context and cost are in a row.
+const WIDE: usize = 100;
+/// From this height on, projects have headings, and rows a line with the agent's last sentence.
+const HIGH: usize = 20;
 /// Below this width there are no sentences in a row.
 const NARROW: usize = 56;
 /// The maximal width of a place on a narrow screen.
@@ -29,6 +38,21 @@ const NARROW_PLACE: usize = 10;
 const LONGEST_QUESTION: usize = 4;
 /// The width of a time with its word: `59 m ago`.
 const SPAN: usize = 8;
+
+/// The keys, from the most to the fewest that fit.
+const KEYS: [&str; 4] = [
+    "j/k move  enter opens  / filters  x puts away  q leaves",
+    "j/k move  enter opens  / filters  q leaves",
+    "j/k move  enter opens  q leaves",
+    "q leaves",
+];
+/// The same where a question can be answered.
+const KEYS_TO_ANSWER: [&str; 4] = [
+    "j/k move  enter opens  a answers  / filters  q leaves",
+    "j/k move  enter opens  a answers  q leaves",
+    "a answers  q leaves",
+    "q leaves",
+];
 
 /// What the viewer selected, and additional notes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +65,10 @@ pub struct Look<'a> {
     pub height: Option<usize>,
     /// Whether keys can be used.
     pub keys: bool,
+    /// The rows that were put away and are shown nevertheless.
+    pub archived: &'a [String],
+    /// How many rows are not shown because they were put away.
+    pub put_away: usize,
     /// Notes about the watching itself.
     pub notes: &'a [String],
     /// For agents without a list: the agent, and the command that gives it one.
@@ -50,8 +78,16 @@ pub struct Look<'a> {
 /// The whole screen.
 pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<Line> {
     let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
-    let mut page =
-        Page { look, options, columns, widths: Widths::of(rows, columns), titles: BTreeMap::new() };
+    let groups =
+        if columns >= TINY && look.is_high() { Groups::of(rows) } else { Groups::default() };
+    let mut page = Page {
+        look,
+        options,
+        columns,
+        widths: Widths::of(rows, &groups, columns),
+        titles: BTreeMap::new(),
+        groups,
+    };
     page.titles = page.titles(rows);
     let mut lines = vec![page.head(rows)];
     let notes: Vec<Line> = look.notes.iter().map(|it| page.note(it)).collect();
@@ -62,7 +98,7 @@ pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<Line> {
     let first = room.map_or(0, |it| at.saturating_sub(it));
     let last =
         room.map_or(rows.len(), |it| at.saturating_add(it).saturating_add(1).min(rows.len()));
-    let blocks: Vec<Vec<Line>> = rows[first..last].iter().map(|row| page.block(row)).collect();
+    let blocks: Vec<Block> = rows[first..last].iter().map(|row| page.grouped(row)).collect();
     let others = first + (rows.len() - last);
     lines.extend(page.fit(blocks, at - first, room, others));
     lines.extend(notes);
@@ -70,6 +106,13 @@ pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<Line> {
         lines.truncate(height.max(1));
     }
     lines
+}
+
+impl Look<'_> {
+    /// Whether there is room for lines that are nice to have.
+    fn is_high(&self) -> bool {
+        self.height.is_none_or(|it| it >= HIGH)
+    }
 }
 
 /// One row as a line of its own, for output that is not a terminal.
@@ -102,7 +145,8 @@ fn died(list: Option<&Listed>, is_narrow: bool) -> String {
     }
 }
 
-fn place(row: &Row) -> String {
+/// Where an agent works, and which sub-agent it is.
+pub fn place(row: &Row) -> String {
     match &row.sub_agent {
         None => row.place.clone(),
         Some(sub) => {
@@ -123,15 +167,18 @@ struct Widths {
     model: usize,
     count: usize,
     bar: usize,
+    /// Context and cost.
+    spent: usize,
     span: usize,
 }
 
 impl Widths {
     /// Where there is little room, the bar goes first, then the model, then the time; names stay.
-    fn of(rows: &[Row], columns: usize) -> Self {
+    fn of(rows: &[Row], groups: &Groups, columns: usize) -> Self {
         let most = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
         let agent = most(&|row| width(&one_line(&row.agent))).min(AGENT);
-        let place = most(&|row| width(&one_line(&place(row))));
+        let place = most(&|row| width(&one_line(&groups.place(row))));
+        let spent = most(&|row| said::spent(row).len());
         let model = most(&|row| width(&one_line(&row.model))).min(MODEL);
         let count = |list: &Listed| format!("{}/{}", list.done, list.total).len();
         let count = most(&|row| row.list.as_ref().map_or(0, count));
@@ -145,10 +192,11 @@ impl Widths {
                 70..100 => 13,
                 _ => 26,
             },
+            spent: if columns < WIDE { 0 } else { spent },
             span: if columns < 34 { 0 } else { SPAN },
         };
-        let dispensable: [fn(&mut Self) -> &mut usize; 3] =
-            [|it| &mut it.bar, |it| &mut it.model, |it| &mut it.span];
+        let dispensable: [fn(&mut Self) -> &mut usize; 4] =
+            [|it| &mut it.spent, |it| &mut it.bar, |it| &mut it.model, |it| &mut it.span];
         for column in dispensable {
             if widths.sum() > columns {
                 *column(&mut widths) = 0;
@@ -162,13 +210,21 @@ impl Widths {
             widths.place = widths.place.max(wanted);
         }
         widths.place = widths.place.min(columns.saturating_sub(widths.sum() - widths.place)).max(1);
+        if place == 0 {
+            widths.place = 0;
+        }
         widths
+    }
+
+    /// The width of what is at the right end of a row.
+    fn right(&self) -> usize {
+        if self.spent == 0 { self.span } else { self.spent + 2 + self.span }
     }
 
     fn sum(&self) -> usize {
         let column = |it: usize| if it == 0 { 0 } else { it + 2 };
         3 + self.agent
-            + [self.place, self.model, self.count, self.bar, self.span]
+            + [self.place, self.model, self.count, self.bar, self.spent, self.span]
                 .map(column)
                 .iter()
                 .sum::<usize>()
@@ -182,6 +238,8 @@ struct Page<'a> {
     widths: Widths,
     /// The shortened titles of plans, by key, if there is not enough room for the whole titles.
     titles: BTreeMap<String, String>,
+    /// The projects that have headings.
+    groups: Groups,
 }
 
 impl Page<'_> {
@@ -225,13 +283,17 @@ impl Page<'_> {
             1 => parts.push("1 plan".to_owned()),
             plans => parts.push(format!("{plans} plans")),
         }
+        if self.look.put_away > 0 {
+            parts.push(format!("{} put away", self.look.put_away));
+        }
         let between = if self.glyphs() == Glyphs::Ascii { " - " } else { " · " };
         let mut line = Line::new();
         let text = format!(" {}", parts.join(between));
         line.push(&truncate_with(&text, self.columns, self.glyphs().ellipsis()), Style::Bold);
-        let keys = "j/k move  enter opens  q leaves";
-        let keys = if line.width() + 2 + keys.len() <= self.columns { keys } else { "q leaves" };
-        if self.look.keys && line.width() + 2 + keys.len() <= self.columns {
+        let fits = |it: &&str| line.width() + 2 + it.len() <= self.columns;
+        let can_answer = rows.iter().any(|it| it.question.is_some());
+        let all = if can_answer { &KEYS_TO_ANSWER } else { &KEYS };
+        if let Some(keys) = all.iter().find(|it| fits(it)).filter(|_| self.look.keys) {
             line.fill(self.columns - keys.len()).push(keys, Style::Dim);
         }
         line
@@ -246,25 +308,19 @@ impl Page<'_> {
 
     /// The blocks that fit on the screen, including the one at `at`; `others` counts the rows that
     /// were not drawn.
-    fn fit(
-        &self,
-        blocks: Vec<Vec<Line>>,
-        at: usize,
-        room: Option<usize>,
-        others: usize,
-    ) -> Vec<Line> {
-        let total: usize = blocks.iter().map(Vec::len).sum();
+    fn fit(&self, blocks: Vec<Block>, at: usize, room: Option<usize>, others: usize) -> Vec<Line> {
+        let total = groups::height(&blocks);
         let Some(room) = room.filter(|it| *it < total || others > 0) else {
-            return blocks.into_iter().flatten().collect();
+            return groups::joined(blocks, 0).into_iter().flatten().collect();
         };
         // One line reports what is left out.
         let room = room.saturating_sub(1);
         let mut first = 0;
-        while first < at && blocks[first..=at].iter().map(Vec::len).sum::<usize>() > room {
+        while first < at && groups::height(&blocks[first..=at]) > room {
             first += 1;
         }
         let (mut lines, mut left_out): (Vec<Line>, usize) = (Vec::new(), first + others);
-        for block in blocks.into_iter().skip(first) {
+        for block in groups::joined(blocks, first) {
             if lines.len() + block.len() <= room {
                 lines.extend(block);
             } else if lines.len() < room {
@@ -296,24 +352,31 @@ impl Page<'_> {
         {
             lines.extend(self.question(question));
         }
-        let Some(list) = &row.list else {
-            if is_opened {
-                lines.push(self.note("   it has no list"));
-            }
-            return lines;
-        };
+        let list = row.list.as_ref();
         if is_opened {
-            lines.extend(list.entries.iter().map(|it| self.entry(it)));
-            if list.unconfirmed {
-                lines.push(self.note("   the agent never said that this list was taken"));
-            }
-        } else {
-            match row.state {
-                State::Asks(_) | State::Working | State::Waits(_) | State::Silent | State::Died => {
-                    lines.extend(list.current().map(|it| self.entry(it)));
+            match list {
+                None => lines.push(self.note("   it has no list")),
+                Some(list) => {
+                    lines.extend(list.entries.iter().map(|it| self.entry(it)));
+                    if list.unconfirmed {
+                        lines.push(self.note("   the agent never said that this list was taken"));
+                    }
                 }
-                State::Failed(_) | State::Idle => {}
             }
+            lines.extend(self.last_lines(row));
+            return lines;
+        }
+        let current = list.and_then(Listed::current);
+        match row.state {
+            State::Asks(_) | State::Working | State::Waits(_) | State::Silent | State::Died => {
+                lines.extend(current.map(|it| self.entry(it)));
+            }
+            State::Failed(_) | State::Idle => {}
+        }
+        let is_selected = self.look.selected == Some(row.key.as_str());
+        let has_no_news = row.state == State::Working && current.is_none() && self.look.is_high();
+        if is_selected || has_no_news {
+            lines.extend(self.last_sentence(row));
         }
         lines
     }
@@ -405,8 +468,10 @@ impl Page<'_> {
             line.push(&title(agent + 2 + room), style);
             return;
         }
-        line.push(&cell(&row.agent, agent), style).push("  ", Style::Plain);
-        line.push(&cell(&place(row), room), style);
+        line.push(&cell(&row.agent, agent), style);
+        if room > 0 {
+            line.push("  ", Style::Plain).push(&cell(&self.groups.place(row), room), style);
+        }
         if model > 0 {
             let text = if row.is_plan() { title(model) } else { cell(&row.model, model) };
             line.push("  ", Style::Plain).push(&text, Style::Dim);
@@ -422,16 +487,22 @@ impl Page<'_> {
         line.push(if is_selected { ">" } else { " " }, Style::Bold);
         let (sign, style) = self.sign(&row.state);
         line.push(sign, style).push(" ", Style::Plain);
-        self.who(&mut line, row, if is_selected { Style::Bold } else { Style::Plain });
+        let is_archived = self.look.archived.contains(&row.key);
+        let style = match is_selected {
+            true => Style::Bold,
+            false if is_archived => Style::Dim,
+            false => Style::Plain,
+        };
+        self.who(&mut line, row, style);
         match &row.state {
-            State::Asks(question) => self.ask(&mut line, question),
+            State::Asks(question) => self.ask(&mut line, row, question),
             State::Failed(why) => {
                 let words = format!("failed: {why}");
-                self.words(&mut line, &words, Style::In(Colour::Red), &self.ago(row));
+                self.words(&mut line, &words, Style::In(Colour::Red), row, &self.ago(row));
             }
             State::Died => {
                 let words = died(row.list.as_ref(), self.is_narrow());
-                self.words(&mut line, &words, Style::In(Colour::Red), &self.ago(row));
+                self.words(&mut line, &words, Style::In(Colour::Red), row, &self.ago(row));
             }
             State::Silent => {
                 let since = duration::between(time(row.at), self.options.now);
@@ -476,12 +547,12 @@ impl Page<'_> {
     }
 
     /// `asks: rm -rf build/           ← you`
-    fn ask(&self, line: &mut Line, question: &str) {
+    fn ask(&self, line: &mut Line, row: &Row, question: &str) {
         let you = if self.glyphs() == Glyphs::Ascii { "<- you" } else { "← you" };
         let style = Style::BoldIn(Colour::Yellow);
         if self.is_narrow() {
             // The question is on a line of its own.
-            return self.words(line, "asks you", style, "");
+            return self.words(line, "asks you", style, row, "");
         }
         let most = self.left(line).saturating_sub(width(you) + 2);
         line.push("  ", Style::Plain);
@@ -514,18 +585,28 @@ impl Page<'_> {
     }
 
     /// Words, and after them a time if there is room.
-    fn words(&self, line: &mut Line, words: &str, style: Style, span: &str) {
+    fn words(&self, line: &mut Line, words: &str, style: Style, row: &Row, span: &str) {
         let room = self.left(line);
         if room == 0 {
             return;
         }
-        let with_span = !span.is_empty() && self.widths.span > 0 && room >= 20 + self.widths.span;
-        let most = if with_span { room - self.widths.span - 2 } else { room };
+        let right = self.widths.right();
+        let with_span = !span.is_empty() && self.widths.span > 0 && room >= 20 + right;
+        let most = if with_span { room - right - 2 } else { room };
         line.push("  ", Style::Plain).push_text(&one_line(words), most, self.glyphs(), style);
         if with_span {
-            line.fill(self.columns - self.widths.span);
-            line.push(&pad_left(span, self.widths.span), Style::Dim);
+            self.right(line, row, span);
         }
+    }
+
+    /// Context and cost, and a time, at the right end of a row.
+    fn right(&self, line: &mut Line, row: &Row, span: &str) {
+        line.fill(self.columns - self.widths.right());
+        if self.widths.spent > 0 {
+            line.push(&pad_left(&said::spent(row), self.widths.spent), Style::Dim);
+            line.push("  ", Style::Plain);
+        }
+        line.push(&pad_left(span, self.widths.span), Style::Dim);
     }
 
     /// The progress of the list, or that there is none.
@@ -540,7 +621,7 @@ impl Page<'_> {
                 (NoList::Cleared, _) => "list cleared".to_owned(),
             };
             let words = if words.is_empty() { none } else { words.to_owned() };
-            return self.words(line, &words, Style::Dim, span);
+            return self.words(line, &words, Style::Dim, row, span);
         };
         let widths = &self.widths;
         let count = format!("{}/{}", list.done, list.total);
@@ -549,15 +630,14 @@ impl Page<'_> {
         }
         line.push("  ", Style::Plain).push(&pad_left(&count, widths.count), Style::Plain);
         if !words.is_empty() {
-            return self.words(line, words, Style::In(Colour::Yellow), span);
+            return self.words(line, words, Style::In(Colour::Yellow), row, span);
         }
         if widths.bar > 0 {
             line.push("  ", Style::Plain);
             list::bar(line, list.done, list.total, widths.bar, self.options);
         }
-        if widths.span > 0 && self.left(line) >= widths.span {
-            line.fill(self.columns - widths.span);
-            line.push(&pad_left(span, widths.span), Style::Dim);
+        if widths.span > 0 && self.left(line) >= widths.right() {
+            self.right(line, row, span);
         }
     }
 

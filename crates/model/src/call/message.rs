@@ -33,6 +33,8 @@ pub struct Message {
     pub edited_at: Option<Timestamp>,
     /// When the message was taken from the queue.
     pub taken_at: Option<Timestamp>,
+    /// The message already waited when the agent last asked the user something, so it is no reply.
+    pub is_from_before_question: bool,
 }
 
 impl Message {
@@ -74,6 +76,20 @@ impl Message {
         order
     }
 
+    /// The next message to work on: a steering message whose turn ended before it was delivered, else the
+    /// first of the queue.
+    pub fn first(waiting: &[Self]) -> Option<&Self> {
+        waiting.iter().find(|it| it.steer).or(waiting.first())
+    }
+
+    /// The order of the waiting messages after the end of a turn: those that should have steered it are
+    /// now the first of the queue. `None` if there are none.
+    pub fn after_turn(waiting: &[Self]) -> Option<Vec<MessageId>> {
+        let (steering, queued): (Vec<&Self>, Vec<&Self>) = waiting.iter().partition(|it| it.steer);
+        let order = steering.iter().chain(&queued).map(|it| it.id).collect();
+        (!steering.is_empty()).then_some(order)
+    }
+
     /// Erases the text. The record of the message stays.
     pub fn forget(&mut self) {
         TOMBSTONE.clone_into(&mut self.text);
@@ -84,7 +100,16 @@ impl From<NewMessage> for Message {
     fn from(new: NewMessage) -> Self {
         let NewMessage { id, conversation, text, steer, at } = new;
         let at = crate::store::kept(at);
-        Self { id, conversation, text, steer, at, edited_at: None, taken_at: None }
+        Self {
+            id,
+            conversation,
+            text,
+            steer,
+            at,
+            edited_at: None,
+            taken_at: None,
+            is_from_before_question: false,
+        }
     }
 }
 
@@ -100,16 +125,6 @@ pub enum BadMessage {
     TooLong { length: usize },
     #[error("the queue is full: {} messages are waiting", Message::MOST)]
     TooMany,
-}
-
-/// Which message to take.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Take {
-    /// The next message to work on: a steering message whose work ended before it was delivered,
-    /// otherwise the first in the queue.
-    First,
-    /// The first steering message, for the next call of the model.
-    Steering,
 }
 
 /// The result of changing a message.

@@ -61,6 +61,12 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// Whether another question asks exactly the same, so that an answer to one holds for the other.
+    pub fn asks_the_same(&self, other: &Self) -> bool {
+        (&self.tool, &self.arguments, &self.command, &self.diff, &self.touches)
+            == (&other.tool, &other.arguments, &other.command, &other.diff, &other.touches)
+    }
+
     /// The question as stores keep it: times to the millisecond, and values no deeper than JSON
     /// readers accept.
     #[must_use]

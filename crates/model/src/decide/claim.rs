@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Draft, Step, Stop};
 use crate::actor::ActorKind;
 use crate::event::What;
-use crate::id::Number;
+use crate::id::{Attempt, Number};
 use crate::item::{Claim, Item, Mark};
 use crate::refusal::{Broken, Tag};
 
@@ -42,8 +42,50 @@ impl Draft<'_> {
             .map(|item| item.number)
             .collect();
         for number in lapsed {
-            self.put_back(number, What::LeaseRanOut);
+            self.lease_ran_out(number);
         }
+    }
+
+    /// Puts an item back whose claim has lapsed. In a shared plan nobody knows how far its command came, so
+    /// the item is marked as interrupted.
+    fn lease_ran_out(&mut self, number: Number) {
+        let Some(item) = self.plan.get(number) else { return };
+        let is_interrupted = self.plan.rules.shared && item.can_harm() && !item.is_workers();
+        let holder = item.claim.as_ref().map(|claim| claim.holder.name.clone()).unwrap_or_default();
+        self.put_back(number, What::LeaseRanOut);
+        if is_interrupted {
+            self.change(number, What::LeaseRanOut, |item| {
+                item.interrupt();
+                item.outcome = Some(format!("interrupted: {holder} did not finish it"));
+            });
+        }
+    }
+
+    /// Puts an item back: its holder gives it up, or its claim has lapsed.
+    pub(super) fn let_go(&mut self, number: Number) {
+        let claim = self.plan.get(number).and_then(|item| item.claim.as_ref());
+        match claim {
+            Some(claim) if self.has_lapsed(claim) => self.lease_ran_out(number),
+            Some(_) | None => self.put_back(number, What::Released),
+        }
+    }
+
+    /// Renews the worker's leases, if the worker still holds the item.
+    pub(super) fn renew_held(&mut self, number: Number, attempt: Option<Attempt>) -> Step {
+        let Some(item) = self.plan.get(number) else { return Ok(()) };
+        let claim = item.claim.as_ref().filter(|it| it.holder.name == self.ctx.holder.name);
+        let is_held = claim.is_some_and(|it| attempt.is_none_or(|yours| yours == it.attempt));
+        self.renews = true;
+        if is_held {
+            return Ok(());
+        }
+        let yours = attempt.unwrap_or(item.attempt);
+        let broken = self
+            .held_by_other(item)
+            .filter(|_| attempt.is_none_or(|yours| yours == item.attempt))
+            .unwrap_or(Broken::StaleAttempt { yours, current: item.attempt });
+        let stop = Stop::at(item, broken);
+        self.breach(Mark::HeldByOther, || stop)
     }
 
     /// Checks that the worker, or the plan, may have one more item in progress. Entries of workers'

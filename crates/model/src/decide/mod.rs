@@ -112,6 +112,8 @@ struct Draft<'a> {
     /// Marks for the item of the current operation. They are stored when the item is.
     marks: BTreeSet<Mark>,
     parked: bool,
+    /// Whether leases are renewed even if nothing else changes.
+    renews: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -127,6 +129,7 @@ impl<'a> Draft<'a> {
             problems: Vec::new(),
             marks: BTreeSet::new(),
             parked: false,
+            renews: false,
         }
     }
 
@@ -147,6 +150,9 @@ impl<'a> Draft<'a> {
                 self.on(item, |draft, number| draft.cancel(number, reason.as_deref()))
             }
             Op::Release(item) => self.on(item, |draft, number| draft.release(number)),
+            Op::Renew { item, attempt } => {
+                self.on(item, |draft, number| draft.renew_held(number, *attempt))
+            }
             Op::Reopen { item, start } => {
                 self.on(item, |draft, number| draft.reopen(number, *start))
             }
@@ -301,7 +307,7 @@ impl<'a> Draft<'a> {
             let delta = PlanDelta::End { before: self.plan.end, after: end };
             self.apply(Event::PlanChanged { deltas: vec![delta] });
         }
-        if !self.decision.events.is_empty() {
+        if self.renews || !self.decision.events.is_empty() {
             self.renew();
         }
         Ok(self.decision)

@@ -165,7 +165,7 @@ impl Draft<'_> {
     pub(super) fn release(&mut self, number: Number) -> Step {
         self.check_move(number, Act::Release, Status::Pending)?;
         self.check_may_release(number)?;
-        self.put_back(number, What::Released);
+        self.let_go(number);
         Ok(())
     }
 

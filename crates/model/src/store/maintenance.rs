@@ -1,5 +1,7 @@
 //! What is done with a store as a whole: checking it, and moving a project within it.
 
+use std::time::Duration;
+
 use futures_core::future::BoxFuture;
 
 use super::{AttachmentKey, Error};
@@ -35,6 +37,37 @@ pub struct Health {
     pub bytes: u64,
     /// What is damaged, a few descriptions at most; empty if nothing is.
     pub damage: Vec<String>,
+}
+
+/// What can be said about the server of a store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ServerFacts {
+    /// The version of the server, in words.
+    pub server: String,
+    /// The version of the schema; 0 if there is none.
+    pub schema: u32,
+    /// How long a statement takes, there and back.
+    pub latency: Duration,
+    /// How much the server's clock is ahead of the caller's, in milliseconds.
+    pub clock_ahead_ms: i64,
+    /// The setting `synchronous_commit`.
+    pub synchronous_commit: String,
+    /// The setting `fsync`.
+    pub fsync: bool,
+    /// Whether a pooler is between, so that followers poll.
+    pub is_pooled: bool,
+    /// The role of this connection.
+    pub role: String,
+    /// Whether the role may read plans.
+    pub may_read: bool,
+    /// Whether the role may do items of shared plans.
+    pub may_work: bool,
+    /// Whether the role may change plans and answer questions.
+    pub may_change: bool,
+    /// Whether the role owns the tables: only an owner migrates them and removes erased texts.
+    pub is_owner: bool,
+    /// Whether the connection is encrypted.
+    pub is_encrypted: bool,
 }
 
 /// The name of a project after `from` was moved to `to`; `None` if the project is neither `from` nor in a

@@ -3,11 +3,15 @@
 //! It keeps the whole contract of [`PlanStore`] except durability, and is the shortest code that
 //! shows what the contract means. Plans are kept whole; only reads are sliced.
 
+mod access;
 mod calls;
 mod conversations;
 mod maintenance;
+mod notices;
+mod work;
 
 use std::collections::BTreeMap;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -16,14 +20,15 @@ use futures_core::Stream;
 use futures_core::future::BoxFuture;
 use jiff::Timestamp;
 
+use super::turns::TextSearch;
 use super::{
-    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, Kind,
-    NewPlan, PlanStore, Scope, Summary, kept,
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, FoundAt,
+    FoundItem, ItemSearch, Kind, NewPlan, PlanStore, ProjectSums, Scope, Since, Summary, kept,
 };
 use crate::actor::Process;
 use crate::command::{Ctx, ItemRef};
 use crate::decide::{Decision, decide_since, journal_needed};
-use crate::id::{PlanId, Revision, WriteId};
+use crate::id::{Number, PlanId, Revision, WriteId};
 use crate::needs::Needs;
 use crate::plan::{MadeFor, Plan};
 use crate::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
@@ -34,6 +39,9 @@ use crate::{forget, undo};
 #[derive(Default)]
 pub struct Memory {
     state: Arc<Mutex<State>>,
+    /// In whose name this handle writes; see [`Memory::used_by`].
+    user: Option<String>,
+    answers_later: bool,
 }
 
 #[derive(Default)]
@@ -45,7 +53,14 @@ struct State {
     sessions: BTreeMap<SessionKey, Session>,
     work: calls::Work,
     conversations: conversations::Conversations,
+    access: access::Access,
+    /// When each notice was given, by its key.
+    notices: BTreeMap<String, Timestamp>,
     followers: Vec<Waker>,
+    /// The user of the handle that was used last.
+    user: Option<String>,
+    /// Who wrote the commands of each item.
+    publishers: BTreeMap<(PlanId, Number), String>,
     /// The revision of each write.
     writes: BTreeMap<(PlanId, WriteId), Revision>,
     /// The number of changes of any kind.
@@ -58,8 +73,29 @@ impl Memory {
         Self::default()
     }
 
+    /// An empty store whose futures return at their second poll. It writes first and answers later, as
+    /// a store on disk does: a test can cut off a program in between.
+    pub fn answering_later() -> Self {
+        Self { answers_later: true, ..Self::default() }
+    }
+
+    /// A future that returns the value.
+    fn answer<'a, T: Send + 'a>(&self, value: T) -> BoxFuture<'a, T> {
+        let mut is_pending = self.answers_later;
+        let mut value = Some(value);
+        Box::pin(poll_fn(move |context| {
+            if std::mem::take(&mut is_pending) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Poll::Ready(value.take().expect("a future is not polled after it has returned"))
+        }))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.state)
+        let mut state = lock(&self.state);
+        state.user.clone_from(&self.user);
+        state
     }
 }
 
@@ -68,19 +104,14 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A future that is ready at once.
-fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
-    Box::pin(std::future::ready(value))
-}
-
 impl PlanStore for Memory {
     fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>> {
-        ready(self.state().create(new))
+        self.answer(self.state().create(new))
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
         let change = Change { ctx: whole_ms(change.ctx), ..change };
-        ready(self.state().change(plan, &change))
+        self.answer(self.state().change(plan, &change))
     }
 
     fn undo(
@@ -89,7 +120,7 @@ impl PlanStore for Memory {
         ctx: Ctx,
         expect: Option<Revision>,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        ready(self.state().undo(plan, &whole_ms(ctx), expect))
+        self.answer(self.state().undo(plan, &whole_ms(ctx), expect))
     }
 
     fn forget(
@@ -98,23 +129,31 @@ impl PlanStore for Memory {
         item: Option<ItemRef>,
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        ready(self.state().forget(plan, item.as_ref(), &whole_ms(ctx)))
+        self.answer(self.state().forget(plan, item.as_ref(), &whole_ms(ctx)))
     }
 
     fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>> {
-        ready(self.state().plan(plan).cloned())
+        self.answer(self.state().plan(plan).cloned())
     }
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>> {
-        ready(self.state().plan(plan).map(|plan| plan.slice(&needs)))
+        self.answer(self.state().plan(plan).map(|plan| plan.slice(&needs)))
     }
 
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
-        ready(Ok(self.state().plans(&filter)))
+        self.answer(Ok(self.state().plans(&filter)))
+    }
+
+    fn projects(&self, project: Option<String>) -> BoxFuture<'_, Result<Vec<ProjectSums>, Error>> {
+        self.answer(Ok(self.state().projects(project.as_deref())))
+    }
+
+    fn search(&self, search: ItemSearch) -> BoxFuture<'_, Result<Vec<FoundItem>, Error>> {
+        self.answer(Ok(self.state().search(&search)))
     }
 
     fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
-        ready(Ok(self.state().plan_for(&what)))
+        self.answer(Ok(self.state().plan_for(&what)))
     }
 
     fn set_made_for(
@@ -122,7 +161,7 @@ impl PlanStore for Memory {
         plan: PlanId,
         what: Option<MadeFor>,
     ) -> BoxFuture<'_, Result<(), Error>> {
-        ready(self.state().set_made_for(plan, what))
+        self.answer(self.state().set_made_for(plan, what))
     }
 
     fn attach(
@@ -131,28 +170,28 @@ impl PlanStore for Memory {
         plan: PlanId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Attachment, Error>> {
-        ready(self.state().attach(key, plan, kept(now)))
+        self.answer(self.state().attach(key, plan, kept(now)))
     }
 
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
-        ready(Ok(self.state().attachments.get(&key).cloned()))
+        self.answer(Ok(self.state().attachments.get(&key).cloned()))
     }
 
     fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
-        ready(Ok(self.state().attachments.get(&key).map(|it| it.plan)))
+        self.answer(Ok(self.state().attachments.get(&key).map(|it| it.plan)))
     }
 
     fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
         let state = self.state();
         let plan = state.attachments.get(&key).map(|it| state.plan(it.plan)).transpose();
-        ready(plan.map(Option::<&Plan>::cloned))
+        self.answer(plan.map(Option::<&Plan>::cloned))
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         if let Some(attachment) = self.state().attachments.get_mut(&key) {
             attachment.shown = attachment.shown.max(revision);
         }
-        ready(Ok(()))
+        self.answer(Ok(()))
     }
 
     fn journal(
@@ -162,30 +201,37 @@ impl PlanStore for Memory {
         most: u32,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Error>> {
         let state = self.state();
-        ready(state.plan(plan).map(|_| {
+        self.answer(state.plan(plan).map(|_| {
             let entries = state.entries(plan).filter(|entry| entry.revision > after);
             entries.take(usize::try_from(most).unwrap_or(usize::MAX)).cloned().collect()
         }))
     }
 
+    fn journal_since(&self, after: Cursor, most: u32) -> BoxFuture<'_, Result<Since, Error>> {
+        let state = self.state();
+        let from = state.next_after(&after);
+        let cursor = |next: usize| Cursor::After(next.to_string());
+        let found = state.journal.iter().enumerate().skip(from);
+        let found = found.take(usize::try_from(most).unwrap_or(usize::MAX));
+        let entries: Vec<_> = found.map(|(at, it)| (cursor(at + 1), it.clone())).collect();
+        let end = cursor(from + entries.len());
+        self.answer(Ok(Since { entries, end }))
+    }
+
     fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {
-        let next = match &after {
-            Cursor::Start => 0,
-            Cursor::Now => self.state().journal.len(),
-            Cursor::After(text) => text.parse().unwrap_or(0),
-        };
+        let next = self.state().next_after(&after);
         let state = Arc::clone(&self.state);
-        ready(Ok(Box::pin(Follow { state, next, scope })))
+        self.answer(Ok(Box::pin(Follow { state, next, scope })))
     }
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
-        ready(self.state().import(plan, journal))
+        self.answer(self.state().import(plan, journal))
     }
 }
 
 impl SessionStore for Memory {
     fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Session>, Error>> {
-        ready(Ok(self.state().sessions.get(&key).cloned()))
+        self.answer(Ok(self.state().sessions.get(&key).cloned()))
     }
 
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>> {
@@ -196,7 +242,7 @@ impl SessionStore for Memory {
         if let Some(most) = filter.most {
             sessions.truncate(usize::try_from(most).unwrap_or(usize::MAX));
         }
-        ready(Ok(sessions))
+        self.answer(Ok(sessions))
     }
 
     fn seen_beside(
@@ -207,11 +253,11 @@ impl SessionStore for Memory {
         let state = self.state();
         let shares_process = |it: &&Session| it.key != key && it.process.as_ref() == Some(&process);
         let others = state.sessions.values().filter(shares_process);
-        ready(Ok(others.map(|it| it.seen_at).max()))
+        self.answer(Ok(others.map(|it| it.seen_at).max()))
     }
 
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
-        ready(Ok(self.state().keep(session)))
+        self.answer(Ok(self.state().keep(session)))
     }
 
     fn change_and_keep(
@@ -222,7 +268,7 @@ impl SessionStore for Memory {
     ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
         let change = Change { ctx: whole_ms(change.ctx), ..change };
         let mut state = self.state();
-        ready(state.change(plan, &change).map(|applied| (applied, state.keep(session))))
+        self.answer(state.change(plan, &change).map(|applied| (applied, state.keep(session))))
     }
 }
 
@@ -391,9 +437,42 @@ impl State {
             undoes: entry_kind.undoes,
             events: decision.events.clone(),
         });
-        self.plans.insert(id, plan.clone());
+        let before = self.plans.insert(id, plan.clone());
+        self.publish(before.as_ref(), &plan);
         self.notify();
         Ok(Applied { revision: plan.revision, plan: plan.into(), decision })
+    }
+
+    fn search(&self, search: &ItemSearch) -> Vec<FoundItem> {
+        let text = TextSearch::new(&search.text);
+        let filter = Filter { project: search.project.clone(), ..Filter::default() };
+        let plans = self.plans(&filter).into_iter().filter_map(|it| self.plans.get(&it.id));
+        let found = plans.flat_map(|plan| plan.items.values().map(move |item| (plan, item)));
+        let place = |plan: &Plan, item: &crate::Item| FoundAt {
+            updated_at: plan.updated_at,
+            plan: plan.id,
+            number: item.number,
+        };
+        let found = found.filter(|(plan, item)| {
+            search.begins_before(place(plan, item)) && text.is_in_item(item)
+        });
+        let found = found.map(|(plan, item)| FoundItem {
+            at: place(plan, item),
+            project: plan.project.clone(),
+            plan_title: plan.title.clone(),
+            title: item.title.clone(),
+            status: item.status,
+        });
+        found.take(usize::try_from(search.most).unwrap_or(usize::MAX)).collect()
+    }
+
+    /// The index of the first entry after a cursor.
+    fn next_after(&self, cursor: &Cursor) -> usize {
+        match cursor {
+            Cursor::Start => 0,
+            Cursor::Now => self.journal.len(),
+            Cursor::After(text) => text.parse().unwrap_or(0),
+        }
     }
 
     fn notify(&mut self) {
@@ -415,11 +494,18 @@ impl State {
         let mut plans: Vec<Summary> = self
             .plans
             .values()
-            .filter(|plan| filter.fits(plan.id, &plan.project, plan.name.as_deref()))
+            .filter(|plan| filter.fits(plan))
             .map(|plan| self.summary(plan))
             .collect();
         plans.sort_by_key(|plan| (std::cmp::Reverse(plan.updated_at), plan.id));
+        plans.truncate(filter.limit());
         plans
+    }
+
+    fn projects(&self, project: Option<&str>) -> Vec<ProjectSums> {
+        let plans = self.plans.values();
+        let plans = plans.filter(|it| project.is_none_or(|own| own == it.project));
+        ProjectSums::merged(plans.map(|it| ProjectSums::of(it)))
     }
 
     fn summary(&self, plan: &Plan) -> Summary {
@@ -461,6 +547,7 @@ impl State {
         }
         self.check_made_for(plan.id, plan.made_for.as_ref())?;
         self.check_name(plan.id, &plan.project, plan.name.as_deref())?;
+        self.publish(None, &plan);
         self.plans.insert(plan.id, plan);
         self.journal.extend(journal);
         self.notify();
@@ -502,18 +589,5 @@ impl Stream for Follow {
         }
         state.register_waker(cx);
         Poll::Pending
-    }
-}
-
-impl Filter {
-    /// Whether a plan matches.
-    pub fn fits(&self, id: PlanId, project: &str, name: Option<&str>) -> bool {
-        let simple = id.0.simple().to_string();
-        let hyphened = id.to_string();
-        self.project.as_deref().is_none_or(|wanted| wanted == project)
-            && self.name.as_deref().is_none_or(|wanted| Some(wanted) == name)
-            && self.id.as_deref().is_none_or(|part| {
-                simple.starts_with(part) || simple.ends_with(part) || hyphened.starts_with(part)
-            })
     }
 }

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use self::rules::TextSearch;
 use super::Error;
 use crate::actor::Process;
+use crate::call::Message;
 use crate::id::{ConversationId, PlanId};
 
 /// The store of our own agent's conversations. It makes the same promises as [`super::PlanStore`]: each
@@ -54,6 +55,11 @@ pub trait TurnStore: Send + Sync {
     /// yet is created. Fails with [`Error::Held`] unless `runner` holds the conversation (even if its
     /// lease has ended, as long as nobody else took it), and with [`Error::NoPlan`] if there is no such
     /// plan. Returns the number of the last entry of the conversation, 0 if it has none.
+    ///
+    /// The messages in [`TurnRecord::taken`] leave the queue in the same transaction. If one of them no
+    /// longer waits, or was changed since it was read, this fails with [`Error::MessageChanged`] and
+    /// nothing is written. A record that ends the turn turns the steering messages that still wait into
+    /// the first messages of the queue ([`Message::after_turn`]).
     fn record_turn(
         &self,
         id: ConversationId,
@@ -74,9 +80,17 @@ pub trait TurnStore: Send + Sync {
     /// What all model calls since `since` have used, in all conversations that are not forgotten.
     fn used_since(&self, since: Timestamp) -> BoxFuture<'_, Result<Used, Error>>;
 
+    /// How many turns have worked on a plan and what they have used, in all conversations that are not
+    /// forgotten.
+    fn used_on(&self, plan: PlanId) -> BoxFuture<'_, Result<(u32, Used), Error>>;
+
     /// Asks whoever runs the conversation to end its turn. The runner sees it in
     /// [`Conversation::stop_asked_at`]. The record that creates the next turn clears it.
     fn ask_to_stop(&self, id: ConversationId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Pauses the queue of a conversation, or takes it up again. Whoever runs the conversation begins no
+    /// turn from a paused queue.
+    fn pause_queue(&self, id: ConversationId, is_paused: bool) -> BoxFuture<'_, Result<(), Error>>;
 
     /// Deletes a conversation with all its turns, entries and messages. No copy remains in the store's
     /// files. Its plans stay. Fails with [`Error::Held`] while a runner's lease lasts.
@@ -106,6 +120,8 @@ pub struct Conversation {
     pub state: ConversationState,
     /// When somebody last asked for the end of the turn that runs.
     pub stop_asked_at: Option<Timestamp>,
+    /// Whether the queue is paused: no queued message begins a turn.
+    pub queue_paused: bool,
     /// How many turns it has.
     pub turns: u32,
     /// What its model calls have used.
@@ -128,6 +144,7 @@ impl Conversation {
             runner: None,
             state: ConversationState::Idle,
             stop_asked_at: None,
+            queue_paused: false,
             turns: 0,
             used: Used::default(),
             created_at: at,
@@ -177,6 +194,8 @@ pub struct ConversationFilter {
     /// Only those where the title, or a string in the body of an entry, contains this text, whatever
     /// its case.
     pub text: Option<String>,
+    /// Only those after this one in the list: the time of its last change, and its id.
+    pub after: Option<(Timestamp, ConversationId)>,
     /// At most so many; 0 means all.
     pub most: u32,
 }
@@ -210,6 +229,10 @@ pub struct TurnRecord {
     pub turn: Turn,
     /// What has happened since the last record.
     pub entries: Vec<NewEntry>,
+    /// The queued messages that the entries contain, as they were read.
+    pub taken: Vec<Message>,
+    /// Pauses the queue or takes it up again; `None` leaves it as it is.
+    pub queue_paused: Option<bool>,
     /// What the conversation does now.
     pub state: ConversationState,
     /// When.
@@ -251,6 +274,10 @@ pub struct EntryFilter {
     pub after: u64,
     /// Only those of this turn.
     pub turn: Option<u32>,
+    /// Only those of this kind.
+    pub kind: Option<&'static str>,
+    /// None of this kind.
+    pub but: Option<&'static str>,
     /// Only the last so many of those; 0 means all.
     pub last: u32,
 }
@@ -267,6 +294,19 @@ pub struct Used {
     pub output: u64,
     /// Cost in millionths of the currency in which prices are configured.
     pub cost_micros: u64,
+}
+
+impl Used {
+    /// What this has more than `counted`.
+    #[must_use]
+    pub fn beyond(self, counted: Self) -> Self {
+        Self {
+            calls: self.calls.saturating_sub(counted.calls),
+            input: self.input.saturating_sub(counted.input),
+            output: self.output.saturating_sub(counted.output),
+            cost_micros: self.cost_micros.saturating_sub(counted.cost_micros),
+        }
+    }
 }
 
 impl std::ops::AddAssign for Used {

@@ -11,16 +11,17 @@ use std::time::Duration;
 
 use punchlist_engine::policy::consent::Consent;
 use punchlist_engine::run::{
-    Caller, Options, Permissions, Person, Source, Surroundings, run as run_plan,
+    Caller, Options, Permissions, Person, Source, Surroundings, run as run_plan, share,
 };
 use punchlist_sched::process;
+use punchlist_tui::app::PlanRun;
 use punchlist_tui::run::Terminal;
 
 use crate::app::App;
 use crate::clock::{self, Clock};
 use crate::fail::Fail;
 use crate::print::{self, Reply};
-use crate::{database, identity, person, places, project};
+use crate::{database, identity, notify, person, places, project, session};
 
 /// The options of the verb.
 pub(crate) struct Ask {
@@ -28,6 +29,8 @@ pub(crate) struct Ask {
     pub(crate) dry_run: bool,
     /// Whether to show everything that steps print.
     pub(crate) verbose: bool,
+    /// Whether to publish the plan for workers instead of running it.
+    pub(crate) share: bool,
     /// How many items to run in parallel, if given.
     pub(crate) jobs: Option<NonZeroU32>,
     pub(crate) options: Options,
@@ -54,14 +57,32 @@ pub(crate) fn run(app: &App, ask: &Ask) -> Result<Reply, Fail> {
     let permissions = permissions(app, source.directory())?;
     let project = project::find(source.directory())?.name;
     let rules_file = places::config()?.display().to_string();
-    let mut terminal = Terminal::new(app.terminal(), ask.verbose, rules_file, project);
+    let mut terminal = Terminal::new(app.terminal(), ask.verbose, rules_file, project)
+        .with_notices(notify::notify(app)?);
     let ended = runtime.block_on(async {
+        if ask.share {
+            return share(source, &ask.options, &surroundings, &mut terminal).await;
+        }
         run_plan(source, &ask.options, &surroundings, &permissions, &mut terminal).await
     })?;
     terminal.end(&ended, clock::now())?;
     let exit = ended.code().map_or(0, |it| it.exit());
     let out = if app.globals.json { String::new() } else { ended.words() };
     Ok(Reply { out, notes: ended.notes, exit, changed: true, prose: false })
+}
+
+/// What a run of a plan file inside the terminal UI needs. A person is there.
+pub(crate) fn inside(app: &App, file: &Path) -> Result<PlanRun, Fail> {
+    // The UI completes names below the top of the project.
+    let below_top = session::top(app)?.join(file);
+    let path = if below_top.exists() { below_top } else { at(app, file) };
+    let source = Source::read(&path, &app.settings()?.limits)?;
+    let person = Person { is_there: true, is_agent: false };
+    let surroundings = surroundings(app, person)?;
+    let permissions = permissions(app, source.directory())?;
+    // The same as the verb's, where no option is given.
+    let options = Options { jobs: cores(), write_back: false, ..Options::default() };
+    Ok(PlanRun { source, options, surroundings, permissions })
 }
 
 /// The number of processors.
@@ -100,7 +121,7 @@ fn caller(app: &App, person: Person) -> Result<Caller, Fail> {
 }
 
 /// The surroundings of the run: what the engine needs to know about this process.
-fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
+pub(crate) fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
     let mut processes = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
     processes.grace = GRACE;
@@ -115,7 +136,7 @@ fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
 }
 
 /// The policies in the directory of the plan file and in the current project.
-fn permissions(app: &App, directory: &Path) -> Result<Permissions, Fail> {
+pub(crate) fn permissions(app: &App, directory: &Path) -> Result<Permissions, Fail> {
     Ok(Permissions {
         steps: app.policy_in(directory)?,
         checks: app.policy()?,

@@ -1,19 +1,23 @@
 //! Sessions in the background: `do --detach` starts one, `resume` shows it.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use punchlist_agent::session::{
-    Answers, Attached, Attachment, JsonEvents, Session, SessionSettings, World, stored_settings,
+    Answers, Attached, Attachment, Event, JsonEvents, Session, SessionSettings, World,
+    stored_settings,
 };
 use punchlist_bridge::background;
 use punchlist_model::store::turns::Conversation;
 use punchlist_model::{Actor, ConversationId};
+use punchlist_tui::watch;
 
-use super::{Output, front_end, quiet_answer, runtime};
+use super::{Output, reply_with, runtime, session_front_end};
 use crate::app::App;
+use crate::args::Globals;
 use crate::clock::{self, Clock};
 use crate::fail::Fail;
 use crate::print::{self, Reply};
@@ -44,7 +48,12 @@ pub(crate) fn detach(
     if app.globals.json {
         let directory = app.project()?.root.display().to_string();
         let mut events = JsonEvents::new(id);
-        print::live_json(events.started(&model, &directory, task, clock::now()))?;
+        print::live_json(events.started(&model, &directory, clock::now()))?;
+        if let Some(row) = block_on(app.store()?.turns(id))?.pop() {
+            let (turn, request) = (row.number, task.to_owned());
+            let began = Event::Began { turn, id: row.id, request, is_resumed: false, plan: None };
+            print::live_json(events.event(&began, clock::now()))?;
+        }
         return Ok(Reply { changed: true, ..Reply::default() });
     }
     let text = format!(
@@ -59,7 +68,7 @@ fn start(app: &App, id: ConversationId, task: &str, options: &[&str]) -> Result<
     let ours = |why: std::io::Error| Fail::ours(format!("the session cannot start: {why}"));
     let program = std::env::current_exe().map_err(ours)?;
     let mut child =
-        background::start(&program, &arguments(app, id, options), task).map_err(ours)?;
+        background::start(&program, &arguments(&app.globals, id, options), task).map_err(ours)?;
     let store = app.store()?;
     let until = Instant::now() + PATIENCE;
     while block_on(store.conversation(id))?.turns == 0 {
@@ -74,9 +83,28 @@ fn start(app: &App, id: ConversationId, task: &str, options: &[&str]) -> Result<
     Ok(())
 }
 
+/// Lets a session that no process runs go on in the background with the messages in its queue. The session
+/// is of the given project.
+pub(crate) fn waker(app: &App) -> watch::WakeSession {
+    let globals = app.globals.clone();
+    Box::new(move |id, project| {
+        let ours = |why: std::io::Error| Fail::ours(format!("the session cannot go on: {why}"));
+        let directory = Some(PathBuf::from(project)).filter(|it| it.is_dir());
+        let globals =
+            Globals { directory: directory.or(globals.directory.clone()), ..globals.clone() };
+        let mut words = arguments(&globals, id, &[]);
+        // Nothing but the queue: no text on its stdin.
+        words.pop();
+        let program = std::env::current_exe().map_err(ours)?;
+        let mut child = background::start(&program, &words, "").map_err(ours)?;
+        // Nobody else would hear of its end, and it would stay as a zombie.
+        thread::spawn(move || child.wait());
+        Ok(())
+    })
+}
+
 /// The call that works on the session in the background.
-fn arguments(app: &App, id: ConversationId, options: &[&str]) -> Vec<OsString> {
-    let globals = &app.globals;
+fn arguments(globals: &Globals, id: ConversationId, options: &[&str]) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     let mut option = |name: &str, value: OsString| words.extend([name.into(), value]);
     if let Some(name) = &globals.name {
@@ -118,12 +146,13 @@ pub(crate) fn attach(app: &App, found: &Conversation, output: Output) -> Result<
         print::say(&[text]);
     }
     runtime()?.block_on(async {
-        let mut front = front_end(app, found.id, &settings, output, "")?;
+        let mut front = session_front_end(app, found.id, &settings, output)?;
         let attached = attachment.show(found.id, &mut front).await?;
         drop(front);
         match attached {
             Attached::Ended(ended) => {
-                Ok(Reply { exit: ended.exit(), ..quiet_answer(&ended, output) })
+                let next = ended.next_command(found.id);
+                Ok(Reply { changed: false, ..reply_with(&ended, output, &next) })
             }
             Attached::Detached => {
                 print::say(&[format!(

@@ -1,13 +1,14 @@
 //! `punchlist acp`.
 
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
-use punchlist_agent::session::{Entry, Recorded, SessionSettings, World, stored_settings};
+use punchlist_agent::mcp::{ForeignServer, ForeignServers, Servers};
+use punchlist_agent::session::World;
 use punchlist_agent::turn::Strategy;
 use punchlist_model::ConversationId;
-use punchlist_model::store::turns::EntryFilter;
 use punchlist_serve::acp::{self, Opened, Sessions};
 
 use super::r#do::strategy;
@@ -16,6 +17,7 @@ use crate::app::App;
 use crate::args::Globals;
 use crate::fail::Fail;
 use crate::print::{self, Reply};
+use crate::session::{Continued, servers, workers};
 use crate::{block_on, person, session};
 
 /// Serve the agent of `do` to an editor over ACP on stdio
@@ -92,21 +94,11 @@ impl Sessions for EditorSessions {
         let config = session::config(&app)?;
         let model = session::model(self.model.as_deref(), &config)?;
         let provider = session::provider(&model, &config, 0)?;
-        let mut turn = config.agent.turn();
-        turn.strategy = self.strategy.unwrap_or(turn.strategy);
-        turn.is_attended = self.is_heard;
-        let settings = SessionSettings {
-            model: model.to_string(),
-            turn,
-            dialect: config.agent.dialect.clone(),
-            plan: app.globals.plan.clone(),
-            goal: None,
-            schema: None,
-            budget: config.agent.budget().map_err(Fail::usage)?,
-            wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),
-        };
-        let mut world = session::world(&app, &config, &model, provider, self.is_heard)?;
-        world.facts.instructions = session::instructions::allowed(&app)?;
+        let mut settings = session::settings(&app, &config, &model)?;
+        settings.turn.strategy = self.strategy.unwrap_or(settings.turn.strategy);
+        settings.turn.is_attended = self.is_heard;
+        let mut world = session::without_servers(&app, &config, &model, provider, self.is_heard)?;
+        world.model.facts.instructions = session::instructions::allowed(&app)?;
         Ok(Opened { world, settings })
     }
 
@@ -118,25 +110,42 @@ impl Sessions for EditorSessions {
             return Err(Fail::usage(format!("session {} works in {}", id.short(), found.project))
                 .hint("load it with that directory as \"cwd\"."));
         }
-        let mut settings = stored_settings(&found)?;
-        if let Some(model) = &self.model {
-            settings.model.clone_from(model);
-        }
-        let config = session::config(&app)?;
-        let model = session::model(Some(&settings.model), &config)?;
-        let entries = block_on(store.entries(id, EntryFilter::default()))?;
-        let is_answer =
-            |it: &Recorded| matches!(it.entry, Entry::Answer(_) | Entry::Summary { .. });
-        let answers = entries.iter().filter_map(|it| Recorded::read(it).ok()).filter(is_answer);
-        let provider = session::provider(&model, &config, answers.count())?;
+        let Continued { settings, config, model, provider } =
+            session::continued(&app, &*store, &found, self.model.as_deref())?;
         drop(store);
-        let mut world = session::world(&app, &config, &model, provider, self.is_heard)?;
-        world.facts.instructions = session::instructions::allowed(&app)?;
+        let mut world = session::without_servers(&app, &config, &model, provider, self.is_heard)?;
+        world.model.facts.instructions = session::instructions::allowed(&app)?;
         Ok(Opened { world, settings })
     }
 
+    fn servers_to_ask(
+        &self,
+        world: &World,
+        offered: &ForeignServers,
+    ) -> Result<Vec<ForeignServer>, Fail> {
+        servers::to_ask(&self.app(&world.place.directory), offered)
+    }
+
+    fn allow_server(&self, world: &World, server: &ForeignServer) -> Result<(), Fail> {
+        servers::allow(&self.app(&world.place.directory), server)
+    }
+
+    fn connect(
+        &self,
+        world: &World,
+        offered: &ForeignServers,
+        allowed: &BTreeSet<String>,
+    ) -> Result<Servers, Fail> {
+        let app = self.app(&world.place.directory);
+        let (config, processes) = (session::config(&app)?, world.tools.processes.clone());
+        servers::connect(&app, &config, processes, offered, |digest| allowed.contains(digest))
+    }
+
     fn refresh(&self, world: &mut World) -> Result<(), Fail> {
-        world.policy = self.app(&world.directory).policy()?;
+        let app = self.app(&world.place.directory);
+        world.tools.policy = app.policy()?;
+        world.tools.turn_tools =
+            workers::tools(workers::configs(&app)?, session::config(&app)?.key_variables(), world);
         Ok(())
     }
 

@@ -1,20 +1,25 @@
-//! `punchlist` without a verb: the list, and what comes next.
+//! `punchlist` without a verb: the terminal UI; off a terminal the list, and what comes next.
 
 use punchlist_engine::next::nothing_ready;
 use punchlist_formats::text;
 use punchlist_model::Status;
+use punchlist_tui::app::Choice;
 
 use super::list::List;
 use super::{Verb, next};
 use crate::app::App;
 use crate::fail::Fail;
-use crate::plan_choice;
 use crate::print::Reply;
+use crate::{plan_choice, terminal_ui};
 
-/// Shows the list and the next item; without a plan, how to start one.
-pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
+/// Opens the terminal UI for a person at a terminal. Elsewhere shows the list and the next item;
+/// without a plan, how to start one.
+pub(crate) fn run(app: &App, model: Option<&str>) -> Result<Reply, Fail> {
     if app.globals.json {
         return List::default().run(app);
+    }
+    if terminal_ui::can_open(app) {
+        return terminal_ui::open(app, &Choice { model: model.map(str::to_owned), session: None });
     }
     let Some((store, plan)) = plan_choice::whole(app)? else { return begin(app) };
     let mut reply = List::default().run(app)?;

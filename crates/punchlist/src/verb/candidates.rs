@@ -1,12 +1,10 @@
 //! `punchlist candidates`: what a shell offers for the word before the cursor.
 
-use std::collections::BTreeSet;
-
 use clap::{Arg, Command, FromArgMatches};
+use punchlist_engine::candidates::{self, Candidate};
 use punchlist_formats::dialect::Dialect;
 use punchlist_formats::text;
 use punchlist_model::store::Filter;
-use punchlist_model::{Item, Plan};
 
 use super::{Group, Row, Verb};
 use crate::app::App;
@@ -48,8 +46,7 @@ Examples:
     }
 }
 
-/// Candidates with their descriptions.
-type Found = Vec<(String, String)>;
+type Found = Vec<Candidate>;
 
 /// The names of values for which this verb has candidates.
 pub(super) const KINDS: [&str; 8] =
@@ -173,42 +170,18 @@ fn plain<'a>(words: impl IntoIterator<Item = &'a str>) -> Found {
 
 /// The items that make sense for a verb.
 fn items(app: &App, verb: &str) -> Option<Found> {
-    let (_, plan) = plan_choice::whole(app).ok()??;
-    let fits = |item: &&Item| match verb {
-        "done" | "start" | "skip" | "wait" => item.is_open(),
-        "release" => item.status == punchlist_model::Status::InProgress,
-        "reopen" => !item.is_open(),
-        "verify" => item.check.is_some(),
-        _ => true,
-    };
-    let one = |item: &Item| {
-        (item.number.to_string(), format!("{} ({})", item.title, item.status.words()))
-    };
-    Some(plan.listed().into_iter().filter(fits).map(one).collect())
+    Some(candidates::items(&plan_choice::whole(app).ok()??.1, verb))
 }
 
-/// The plans of the project, by name if they have one.
+/// The plans of the project.
 fn plans(app: &App) -> Option<Found> {
     let store = app.store_to_read().ok()??;
     let project = Some(app.project().ok()?.name.clone());
     let plans = block_on(store.plans(Filter { project, ..Filter::default() })).ok()?;
-    let one = |plan: &punchlist_model::store::Summary| {
-        let name = plan.name.clone().unwrap_or_else(|| plan.id.short());
-        let about = format!("{} ({} open)", super::plans::called(plan), plan.open);
-        (name, about)
-    };
-    Some(plans.iter().map(one).collect())
+    Some(candidates::plans(&plans))
 }
 
 /// The names of owners and workers of items, and of agents.
 fn names(app: &App) -> Option<Found> {
-    let (_, plan) = plan_choice::whole(app).ok()??;
-    let of = |plan: &Plan| -> BTreeSet<String> {
-        let items = plan.items.values();
-        let owners = items.clone().filter_map(|it| it.owner.clone());
-        let holders = items.clone().filter_map(|it| Some(it.claim.as_ref()?.holder.name.clone()));
-        let kinds = items.filter_map(|it| it.agent_type.clone());
-        owners.chain(holders).chain(kinds).collect()
-    };
-    Some(of(&plan).into_iter().map(|name| (name, String::new())).collect())
+    Some(candidates::names(&plan_choice::whole(app).ok()??.1))
 }

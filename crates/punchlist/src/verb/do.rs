@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use punchlist_agent::session::{Budget, Session, SessionSettings};
+use punchlist_agent::models;
+use punchlist_agent::session::{Budget, Planned, Session, newest_planned};
 use punchlist_agent::turn::Strategy;
-use punchlist_model::store::turns::ConversationFilter;
 
 use super::{Group, Verb};
 use crate::agent;
@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::block_on;
 use crate::fail::Fail;
 use crate::input;
-use crate::print::Reply;
+use crate::print::{self, Reply};
 use crate::session::{self, Output, leader};
 
 /// Do a task with a model, with the plan in charge
@@ -33,12 +33,12 @@ use crate::session::{self, Output, leader};
 /// what your settings of it allow; arguments after `--` are passed on to it.
 #[derive(clap::Args)]
 pub(crate) struct Do {
-    /// The task; `-` reads it from stdin
-    #[arg(value_name = "TASK", required = true)]
-    task: String,
+    /// The task; `-` reads it from stdin. With `--continue` it may be left out
+    #[arg(value_name = "TASK", required_unless_present = "go_on")]
+    task: Option<String>,
     /// The agent that leads: claude, codex or gemini
     #[arg(long, value_name = "NAME", conflicts_with_all = [
-        "strategy", "dialect", "max_calls", "plan_only", "go_on", "output_schema", "wait", "detach", "goal",
+        "strategy", "dialect", "max_calls", "plan_only", "go_on", "output_schema", "wait", "detach",
         "no_instructions",
     ])]
     agent: Option<String>,
@@ -53,8 +53,8 @@ pub(crate) struct Do {
     /// write_todos
     #[arg(long, value_name = "NAME")]
     dialect: Option<String>,
-    /// The first limit of model calls
-    #[arg(long, value_name = "N")]
+    /// The first limit of model calls; with `steps`, the limit of a task without a plan
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_calls: Option<u32>,
     /// Make a plan, show it, and stop; `do --continue` works on it later
     #[arg(long)]
@@ -68,7 +68,7 @@ pub(crate) struct Do {
     /// A JSON Schema that the answer must fit
     #[arg(long, value_name = "FILE")]
     output_schema: Option<PathBuf>,
-    /// What may be used: tokens=500k,minutes=30,cost=2.50, and day.tokens, day.cost
+    /// What may be used: tokens=500k,minutes=30,cost=2.50, and day.tokens, day.minutes, day.cost
     #[arg(long, value_name = "LIMITS")]
     budget: Option<Budget>,
     /// Keep questions open until they are answered by `punchlist answer` elsewhere
@@ -108,53 +108,56 @@ Examples:
   punchlist do --detach \"Write the missing tests\"
   punchlist do --agent claude \"Fix the failing test\" -- --permission-mode acceptEdits
 
-Exit codes: 0 answered and nothing is open, 6 failed or not validated, 7 items
-are open, 130 interrupted.";
+Exit codes: 0 answered and nothing is open, 6 failed, not validated or not as
+the output schema wants it, 7 items are open, 130 interrupted.";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let config = session::config(app)?;
-        let output = match (app.globals.json, self.quiet) {
-            (true, _) => Output::Json,
-            (false, true) => Output::Quiet,
-            (false, false) => Output::Lines,
-        };
+        let output = Output::chosen(app, self.quiet);
         if let Some(name) = &self.agent {
             let agent = agent::named(name)?;
+            let plan = session::named_plan(app)?;
             let chosen = leader::Chosen {
+                plan: plan.as_deref(),
                 model: self.model.as_deref(),
                 arguments: &self.arguments,
                 budget: self.budget,
+                goal: self.goal.as_deref().map(str::trim).filter(|it| !it.is_empty()),
                 output,
             };
-            return leader::lead(app, agent, &self.task()?, &chosen, &config);
+            return leader::lead(app, agent, &self.task(None)?, &chosen, &config);
         }
-        let model = session::model(self.model.as_deref(), &config)?;
+        let plan = session::existing_plan(app)?;
+        let planned = if self.go_on { Some(planned(app, plan.as_deref())?) } else { None };
+        let before = planned.as_ref().map(|it| it.model.as_str());
+        let model = session::model_or(self.model.as_deref(), &config, before)?;
+        if let Some(budget) = &self.budget {
+            models::refuse_without_price(budget, &model, &config)?;
+        }
         let provider = session::provider(&model, &config, 0)?;
-        let task = self.task()?;
-        let mut turn = config.agent.turn();
+        let task = self.task(planned.as_ref())?;
+        let mut settings = session::settings(app, &config, &model)?;
+        let turn = &mut settings.turn;
         turn.strategy = self.strategy.unwrap_or(turn.strategy);
         turn.calls.first = self.max_calls.unwrap_or(turn.calls.first);
+        turn.steps.direct = self.max_calls.unwrap_or(turn.steps.direct);
         turn.is_plan_only = self.plan_only;
-        turn.is_attended = session::is_person_there(app);
-        let schema = self.schema()?;
-        turn.has_schema = schema.is_some();
-        let configured = config.agent.budget().map_err(Fail::usage)?;
-        let settings = SessionSettings {
-            model: model.to_string(),
-            turn,
-            dialect: self.dialect.clone().or_else(|| config.agent.dialect.clone()),
-            plan: self.plan(app)?,
-            goal: self.goal.clone().filter(|it| !it.trim().is_empty()),
-            schema,
-            budget: self.budget.unwrap_or(configured),
-            wait_for_quota: config.agent.wait_for_quota.unwrap_or(true),
-        };
+        settings.schema = self.schema()?;
+        settings.turn.has_schema = settings.schema.is_some();
+        settings.dialect = self.dialect.clone().or(settings.dialect);
+        settings.plan = planned.map(|it| it.plan.to_string()).or(plan);
+        settings.goal = self.goal.clone().filter(|it| !it.trim().is_empty());
+        settings.budget = self.budget.unwrap_or(settings.budget);
+        if let Err(why) = models::refuse_without_price(&settings.budget, &model, &config) {
+            // The configured budget is for all models, and some of them may cost nothing.
+            print::notes(&[why.message], app.globals.json);
+        }
         settings.dialect().map_err(|why| Fail::usage(why).hint("`punchlist tools` lists them."))?;
         let instructions =
             if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;
         let mut world = session::world(app, &config, &model, provider, self.wait || self.detach)?;
-        world.facts.instructions = instructions;
+        world.model.facts.instructions = instructions;
         if self.detach {
             let options: &[&str] = if self.no_instructions { &["--no-instructions"] } else { &[] };
             return session::detach(app, world, settings, &task, options);
@@ -162,8 +165,8 @@ are open, 130 interrupted.";
         session::head(app, &model, output)?;
         runtime.block_on(async {
             let mut session = Session::create(world, settings, &task).await?;
-            let mut front = session::terminal(app, &session, output, &task)?;
-            let ended = session.request(&task, &mut front).await;
+            let mut front = session::terminal(app, &session, output)?;
+            let ended = session::and_queue(&mut session, &task, &mut front).await;
             drop(front);
             let reply = ended.map(|ended| session::reply(&session, &ended, output));
             session.close().await?;
@@ -172,33 +175,37 @@ are open, 130 interrupted.";
     }
 }
 
+/// What is added to the request of a plan that `--continue` works on without a new task.
+const GO_ON: &str = "The plan for this is made. Go on with it.";
+
+/// The plan that `--plan-only` made last and that has open items; the given one, if one is given.
+fn planned(app: &App, plan: Option<&str>) -> Result<Planned, Fail> {
+    let only = plan.and_then(|it| it.parse().ok());
+    let store = app.store()?;
+    let found = block_on(newest_planned(&*store, &app.project()?.name, only))?;
+    found.ok_or_else(|| {
+        Fail::not_found("no plan with open items waits here that `do --plan-only` made").hint(
+            "make one with `punchlist do --plan-only TASK`, or work on another plan with \
+             `punchlist do --plan NAME TASK`.",
+        )
+    })
+}
+
 impl Do {
-    fn task(&self) -> Result<String, Fail> {
-        let task = if self.task == "-" { input::stdin()? } else { self.task.clone() };
+    /// What the model is to do. With `--continue`, the request for which the plan was made comes first.
+    fn task(&self, planned: Option<&Planned>) -> Result<String, Fail> {
+        let task = match self.task.as_deref() {
+            Some("-") => input::stdin()?,
+            Some(task) => task.to_owned(),
+            None => GO_ON.to_owned(),
+        };
         if task.trim().is_empty() {
             return Err(Fail::usage("the task is empty").hint("say what is to be done."));
         }
-        Ok(task)
-    }
-
-    /// The plan to work on, if it is not a new one.
-    fn plan(&self, app: &App) -> Result<Option<String>, Fail> {
-        if !self.go_on {
-            return Ok(app.globals.plan.clone());
-        }
-        let store = app.store()?;
-        let filter = ConversationFilter {
-            project: Some(app.project()?.name.clone()),
-            ..ConversationFilter::default()
-        };
-        for conversation in block_on(store.conversations(filter))? {
-            let last = block_on(store.turns(conversation.id))?.pop();
-            if let Some(last) = last.filter(|it| it.ending.as_deref() == Some("planned")) {
-                return Ok(last.plan.map(|it| it.to_string()));
-            }
-        }
-        Err(Fail::not_found("no plan waits here that `do --plan-only` made")
-            .hint("make one with `punchlist do --plan-only TASK`, or name a plan with `--plan`."))
+        Ok(match planned {
+            Some(planned) => format!("{}\n\n{task}", planned.request).trim_start().to_owned(),
+            None => task,
+        })
     }
 
     /// The schema of the answer, checked.

@@ -1,15 +1,24 @@
 //! `punchlist doctor`.
 
-use punchlist_engine::doctor::{AgentToExamine, CallFacts, Examination, Stores};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use punchlist_engine::doctor::{AgentToExamine, CallFacts, Diagnosis, Examination, Stores};
+use punchlist_engine::places::Places;
+use punchlist_engine::policy::human::CalledBy;
+use punchlist_engine::settings::Settings;
 use punchlist_formats::hook::Agent;
-use punchlist_store::Options;
+use punchlist_model::Timestamp;
+use punchlist_model::session::Store;
 
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
+use crate::args::Globals;
 use crate::block_on;
 use crate::fail::Fail;
 use crate::print::Reply;
+use crate::project::Project;
 use crate::{config, database, identity, person, places};
 
 /// Test the installation and the database
@@ -34,26 +43,8 @@ Examples:
             Err(fail) if config::read(app.project()?, &[]).is_ok() => return Err(fail),
             settings => settings,
         };
-        let durability = settings.as_ref().map(|it| it.durability).unwrap_or_default();
-        let (host, places) = (identity::host(), places::find().ok());
-        let examination = Examination {
-            agents: Agent::ALL.into_iter().map(|it| agent(app, it)).collect::<Result<_, _>>()?,
-            project: app.project()?,
-            settings,
-            database: app.database()?,
-            stores: Stores {
-                current: &|| app.store_to_read(),
-                open: &|path| Ok(database::open(&Options { path: path.to_owned(), durability })?),
-            },
-            call: CallFacts {
-                version: env!("CARGO_PKG_VERSION"),
-                host: &host,
-                now: app.now,
-                called_by: person::called_by(),
-                places: places.as_ref(),
-            },
-        };
-        let diagnosis = block_on(examination.run())?;
+        let subject = Subject::of(app)?;
+        let diagnosis = subject.examine(settings, &|| app.store_to_read(), app.now)?;
         let exit = u8::from(!diagnosis.is_well());
         if app.globals.json {
             return Ok(Reply { exit, ..Reply::json(&diagnosis.json()) });
@@ -61,6 +52,78 @@ Examples:
         let screen = app.screen();
         let lines = diagnosis.lines(app.view(screen).glyphs);
         Ok(Reply { exit, ..Reply::prose(screen.drawn(&lines)) })
+    }
+}
+
+/// What is examined, collected from this call. It can be sent to another thread.
+pub(crate) struct Subject {
+    agents: Vec<AgentToExamine>,
+    project: Project,
+    /// What `--db` must say for the database.
+    database: PathBuf,
+    /// Beside this path are the files of this machine about the database.
+    beside: PathBuf,
+    /// The options of the call, for opening databases of installed entries.
+    globals: Globals,
+    host: String,
+    called_by: CalledBy,
+    places: Option<Places>,
+}
+
+impl Subject {
+    /// Collects it.
+    pub(crate) fn of(app: &App) -> Result<Self, Fail> {
+        Ok(Self {
+            agents: Agent::ALL.into_iter().map(|it| agent(app, it)).collect::<Result<_, _>>()?,
+            project: app.project()?.clone(),
+            database: match app.database_options() {
+                Ok(options) => options.named(),
+                Err(_) => app.database()?.clone(),
+            },
+            beside: app.database()?.clone(),
+            globals: app.globals.clone(),
+            host: identity::host(),
+            called_by: person::called_by(),
+            places: places::find().ok(),
+        })
+    }
+
+    /// The project of the call.
+    pub(crate) fn project(&self) -> &Project {
+        &self.project
+    }
+
+    /// Examines everything. Takes seconds, because it starts programs.
+    pub(crate) fn examine(
+        &self,
+        settings: Result<&Settings, Fail>,
+        current: &dyn Fn() -> Result<Option<Arc<dyn Store>>, Fail>,
+        now: Timestamp,
+    ) -> Result<Diagnosis, Fail> {
+        let at = |path: &Path| {
+            App::new(Globals { db: Some(path.to_owned()), ..self.globals.clone() })
+                .database_options()
+        };
+        let examination = Examination {
+            agents: self.agents.clone(),
+            project: &self.project,
+            settings,
+            database: &self.database,
+            beside: &self.beside,
+            stores: Stores {
+                current,
+                open: &|path| Ok(database::open(&at(path)?)?),
+                server: &|path| Ok(database::server_facts(&at(path)?)?),
+            },
+            call: CallFacts {
+                version: env!("CARGO_PKG_VERSION"),
+                host: &self.host,
+                now,
+                called_by: self.called_by,
+                places: self.places.as_ref(),
+            },
+        };
+        block_on(examination.run())
     }
 }
 

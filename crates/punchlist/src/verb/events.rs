@@ -24,7 +24,7 @@ use crate::print::{self, Progress, Reply};
 /// and Codex can be read too; for an unsupported version, the error names the program and the
 /// version. Plans that an agent makes with the tools of `punchlist mcp` are reported like the
 /// agent's own lists. A line that cannot be parsed becomes a `warning` event, and reading
-/// continues. At the end, a summary on stderr counts lines, lists, warnings and unknown kinds.
+/// continues. A record of `punchlist team` is read back as it was written. At the end, a summary on stderr counts lines, lists, warnings and unknown kinds.
 #[derive(clap::Args)]
 pub(crate) struct Events {
     /// Files or patterns (`*`, `?`, `[…]`, `**`); `-` or no file reads stdin

@@ -16,8 +16,9 @@ use crate::{change, places, plan_choice};
 /// Erase the texts of an item or a whole plan for good
 ///
 /// This cannot be undone. The texts are erased from the list, the journal and the database files,
-/// together with the outputs, questions and answers of their runs. A tombstone remains. Only a
-/// person at a terminal can do this, and confirms it with a key.
+/// together with the outputs, questions and answers of their runs. A tombstone remains. On a server,
+/// WAL archives, replicas and backups keep the texts. Only a person at a terminal can do this, and
+/// confirms it with a key.
 #[derive(clap::Args)]
 pub(crate) struct Forget {
     /// An item's number, title or id, as `punchlist list --all` shows it; or a plan's name or id
@@ -31,6 +32,10 @@ pub(crate) struct Forget {
     #[arg(long)]
     whole_plan: bool,
 }
+
+/// What forgetting cannot reach.
+const ON_SERVER: &str = "the texts are gone from the server's tables; WAL archives, replicas and backups \
+     keep them until they are removed there";
 
 impl Verb for Forget {
     const NAME: &'static str = "forget";
@@ -62,6 +67,9 @@ Examples:
         let mut reply = change::report(app, &*store, applied)?;
         if self.whole_plan && !app.globals.json {
             reply.out = format!("forgotten: every text of plan {}\n", plan.id.short());
+        }
+        if app.is_on_server()? {
+            reply.notes.push(ON_SERVER.to_owned());
         }
         Ok(reply)
     }

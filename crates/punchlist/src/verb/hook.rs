@@ -12,14 +12,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use punchlist_engine::hook::{UnderWay, failures, spool};
+use punchlist_engine::notices::Notice;
 use punchlist_formats::hook::{Agent, Event, Version};
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::database::StoreOptions;
 use crate::fail::Fail;
 use crate::hook_event;
 use crate::print::Reply;
-use crate::{clock, person, places};
+use crate::{clock, notify, person, places};
 
 /// Handle a hook event of an agent
 ///
@@ -120,16 +122,25 @@ impl Hook {
         bytes: &[u8],
     ) -> Result<Option<String>, String> {
         let facts = hook_event::facts(app, agent, !self.own_tools);
-        let database = app.database().map_err(|fail| fail.message)?;
-        let spool = hook_event::spool(database);
+        // A configuration that cannot be read is reported by `decide`, after the event was spooled.
+        let options = app
+            .database_options()
+            .or_else(|_| app.database().map(|path| StoreOptions::file(path)))
+            .map_err(|fail| fail.message)?;
+        let spool = hook_event::spool(options.path());
         let kept = facts.spooled(agent, self.event.as_deref(), bytes);
         let answer = UNDER_WAY.decide(
             &spool,
             &kept,
             spool::is_kept(&event.what),
-            || hook_event::catch_up(database, &spool, Some(Instant::now() + CATCH_UP)),
+            || hook_event::catch_up(&options, &spool, Some(Instant::now() + CATCH_UP)),
             || hook_event::decide(app, agent, event, &facts),
         )?;
+        let project = app.project().map_or("", |it| it.name.as_str());
+        if let Some(notice) = Notice::hook(agent, event, &answer, project, app.now) {
+            // The agent goes on whether its user is told or not.
+            notify::from_hook(app, &notice).map_err(|fail| fail.message)?;
+        }
         let asks = std::env::var("AI_AGENT").unwrap_or_default();
         Ok(agent.write(&answer, &event.what, Version::of_claude(&asks)))
     }

@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use punchlist_engine::policy::consent::Consent;
 use punchlist_engine::project::init::{self, Initialisation};
 use punchlist_formats::text;
-use punchlist_store::{Durability, Options};
 use serde_json::json;
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::args::Globals;
 use crate::block_on;
+use crate::database::StoreOptions;
 use crate::fail::Fail;
 use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::session::instructions;
-use crate::{database, places};
+use crate::{config, database, places};
 
 /// Give this project its own database and trust the files in it
 ///
@@ -58,6 +59,9 @@ Examples:
         }
         let what = "files in a project are trusted";
         person::at_terminal(what, Self::NAME)?;
+        if app.globals.db.as_deref().is_some_and(database::is_address) {
+            return on_server(app);
+        }
         let trusted_files = places::trusted_files();
         let new = Initialisation::check(app.project()?, database(app)?, &trusted_files)?;
         if let Some(question) = new.question() {
@@ -101,8 +105,26 @@ impl Init {
 }
 
 /// Database options without the configuration, which is not trusted yet.
-fn at(path: &Path) -> Options {
-    Options { path: path.to_owned(), durability: Durability::default() }
+fn at(path: &Path) -> StoreOptions {
+    StoreOptions::file(path)
+}
+
+/// Prepares a database on a server, and records the project there.
+fn on_server(app: &App) -> Result<Reply, Fail> {
+    let options = app.database_options()?;
+    database::open(&options)?;
+    let (address, project) = (options.named(), &app.project()?.name);
+    if app.globals.json {
+        return Ok(Reply::json(
+            &json!({"database": address.display().to_string(), "project": project}),
+        ));
+    }
+    Ok(Reply::text(format!(
+        "the database is ready: {}\nso that every verb uses it, write into your config.toml:\n\n\
+         [store]\nurl = \"{}\"\n",
+        address.display(),
+        address.display()
+    )))
 }
 
 /// The database: the one that `--db` names, else the project's own.
@@ -117,9 +139,16 @@ fn database(app: &App) -> Result<PathBuf, Fail> {
     Ok(real.zip(path.file_name()).map_or(path.clone(), |(real, name)| real.join(name)))
 }
 
-/// A note that the project's existing plans stay in the user's database.
+/// A note that the project's existing plans stay in the user's database: on the server that the user's
+/// configuration names, or in a file.
 fn left_behind(app: &App) -> Option<String> {
-    let path = places::database().ok()?;
-    let store = database::open_to_read(&at(&path)).ok()??;
-    block_on(init::left_behind(&*store, &path, app.project().ok()?))
+    let users = match config::users().ok().and_then(|it| it.store.url) {
+        Some(url) => {
+            let globals = Globals { db: Some(url.into()), ..app.globals.clone() };
+            App::new(globals).database_options().ok()?
+        }
+        None => at(&places::database().ok()?),
+    };
+    let store = database::open_to_read(&users).ok()??;
+    block_on(init::left_behind(&*store, &users.named(), app.project().ok()?))
 }

@@ -128,19 +128,19 @@ impl Around {
 
     /// Applies spooled hook events before the store is used.
     fn catch_up(&self) {
-        let database = &self.store.options().path;
-        if self.spool.get().is_none() && !database.exists() {
+        let options = self.store.options();
+        if self.spool.get().is_none() && options.is_absent() {
             // The path is not final yet: the database may be created behind a symbolic link.
-            hook_event::catch_up(database, &hook_event::spool(database), None);
+            hook_event::catch_up(options, &hook_event::spool(options.path()), None);
             return;
         }
-        let spool = self.spool.get_or_init(|| hook_event::spool(database));
-        hook_event::catch_up(database, spool, None);
+        let spool = self.spool.get_or_init(|| hook_event::spool(options.path()));
+        hook_event::catch_up(options, spool, None);
     }
 
     /// Records the repository of the project, on a thread of its own: git may be slow.
     fn note_repository(&self) {
-        let (database, project) = (self.store.options().path.clone(), self.project.clone());
+        let (database, project) = (self.store.options().path().to_owned(), self.project.clone());
         thread::spawn(move || repository::note(&database, &project, repository::PATIENCE));
     }
 }

@@ -12,8 +12,9 @@ mod approve;
 pub(crate) mod bare;
 mod candidates;
 mod completions;
+mod db;
 mod r#do;
-mod doctor;
+pub(crate) mod doctor;
 mod done;
 mod edit;
 mod events;
@@ -43,10 +44,13 @@ mod reopen;
 mod replace;
 mod resume;
 mod run;
+mod serve;
 mod sessions;
 mod show;
 mod skip;
 mod start;
+pub(crate) mod team;
+mod token;
 mod tool;
 mod tools;
 mod undo;
@@ -54,6 +58,7 @@ mod uninstall;
 mod verify;
 mod wait;
 mod watch;
+mod work;
 
 use clap::{ArgMatches, Args, Command};
 
@@ -153,8 +158,10 @@ pub(crate) fn all() -> &'static [Row] {
         row::<replace::Replace>(),
         row::<undo::Undo>(),
         row::<run::Run>(),
+        row::<work::Work>(),
         row::<r#do::Do>(),
         row::<resume::Resume>(),
+        row::<team::TeamVerb>(),
         row::<policy::Policy>(),
         row::<questions::Questions>(),
         row::<answer::Answer>(),
@@ -163,6 +170,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<plans::Plans>(),
         row::<log::Log>(),
         row::<watch::Watch>(),
+        row::<serve::Serve>(),
         row::<sessions::Sessions>(),
         row::<models::Models>(),
         row::<events::Events>(),
@@ -183,6 +191,8 @@ pub(crate) fn all() -> &'static [Row] {
         row::<acp_tap::AcpTap>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
+        row::<token::Token>(),
+        row::<db::Db>(),
         row::<completions::Completions>(),
         row::<candidates::Candidates>(),
         row::<guardian::Guardian>(),

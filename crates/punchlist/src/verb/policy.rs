@@ -1,14 +1,13 @@
 //! `punchlist policy`.
 
-use std::path::PathBuf;
-
 use punchlist_agent::tools;
+use punchlist_engine::policy::checks;
 use punchlist_engine::policy::explain::{self, Explanation, RuleBook};
-use punchlist_engine::policy::{checks, shell};
-use punchlist_sched::Tools;
+use punchlist_engine::policy::given::{self, Given};
+use punchlist_formats::text::one_line;
 use punchlist_sched::policy::Subject;
-use punchlist_sched::sandbox::InForce;
-use serde_json::json;
+use punchlist_sched::sandbox::{self, InForce};
+use serde_json::{Value, json};
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -21,20 +20,33 @@ use crate::{person, places};
 /// Nothing is executed. A command line is split into its commands; for each of them, Punchlist
 /// shows which of your rules or the project's rules allows it, denies it or asks, if any does. The
 /// same rules apply to an agent's calls. A plan file that you run yourself needs no rule that
-/// allows its commands, but rules that ask or deny apply to it too.
+/// allows its commands, but rules that ask or deny apply to it too. For a shell command it also says
+/// what the sandbox of `punchlist do` changes.
+///
+/// `--consents` lists what you have allowed besides rules: checks that agents wrote, the instructions
+/// of projects (`AGENTS.md`), MCP servers, and files that `init` trusted. `--take-back` takes one of
+/// them back, so that you are asked again.
 #[derive(clap::Args)]
 pub(crate) struct Policy {
-    /// The command line or, with `--tool`, the path that the tool is called with
+    /// The command line or, with `--tool`, the path, agent or worker that the tool is called with
     #[arg(
-        required = true,
+        required_unless_present_any = ["consents", "take_back"],
+        conflicts_with_all = ["consents", "take_back"],
         value_name = "COMMAND",
         trailing_var_arg = true,
         allow_hyphen_values = true
     )]
     words: Vec<String>,
-    /// The tool: shell, verify, read, write, edit, list, search or agent
+    /// The tool: shell, verify, read, write, edit, list, search, agent or delegate
     #[arg(long, value_name = "NAME", default_value = "shell")]
     tool: String,
+    /// List what you have allowed in all projects
+    #[arg(long)]
+    consents: bool,
+    /// Take back what you have allowed in this project: `checks`, `instructions`, `mcp.NAME`, or the
+    /// path of a trusted file
+    #[arg(long, value_name = "WHAT", conflicts_with = "consents")]
+    take_back: Option<String>,
 }
 
 impl Verb for Policy {
@@ -44,9 +56,17 @@ impl Verb for Policy {
 Examples:
   punchlist policy git push origin main
   punchlist policy --json 'cd src && make test'
-  punchlist policy --tool write .env";
+  punchlist policy --tool write .env
+  punchlist policy --consents
+  punchlist policy --take-back mcp.db";
 
     fn run(mut self, app: &App) -> Result<Reply, Fail> {
+        if self.consents {
+            return consents(app);
+        }
+        if let Some(name) = &self.take_back {
+            return take_back(app, name);
+        }
         let is_json = self.takes_json()? || app.globals.json;
         let asked = explain::command_line(&self.words);
         let (user_file, project) = (places::config().ok(), app.project()?);
@@ -58,7 +78,13 @@ Examples:
             reader: person::reader(),
         };
         let explanation = match self.subject(app, &asked)? {
-            Ok(subject) => Explanation::of(&book, &subject),
+            Ok(subject) => {
+                let explanation = Explanation::of(&book, &subject);
+                match self.in_session(app, &asked)? {
+                    Some((subject, sandbox)) => explanation.in_session(&book, &subject, &sandbox),
+                    None => explanation,
+                }
+            }
             Err(why) => Explanation::never(why),
         };
         if is_json {
@@ -92,43 +118,56 @@ impl Policy {
 
     /// What the policy is asked about; `Err` if the tool itself rejects the arguments.
     fn subject(&self, app: &App, asked: &str) -> Result<Result<Subject, String>, Fail> {
-        let tool = self.tool.as_str();
-        let here = std::env::current_dir().unwrap_or_default();
-        let here = app.globals.directory.clone().unwrap_or(here);
+        let here = app.directory().unwrap_or_default();
         let below = std::fs::canonicalize(here).ok().and_then(|it| checks::below(&it));
-        if ["shell", "verify"].contains(&tool) {
-            return Ok(Ok(shell::subject_below(tool, asked, below.as_deref())));
-        }
-        if tool == "agent" {
-            let arguments = vec![("agent".to_owned(), asked.to_owned())];
-            return Ok(Ok(Subject { tool: tool.to_owned(), arguments, ..Subject::default() }));
-        }
-        if let Some(name) = tool.strip_prefix("mcp__") {
-            let server = name.split_once("__").map(|it| it.0.to_owned());
-            return Ok(Ok(Subject { tool: tool.to_owned(), server, ..Subject::default() }));
-        }
-        let arguments = match tool {
-            "read" | "list" => json!({"path": asked}),
-            "write" => json!({"path": asked, "content": ""}),
-            "edit" => json!({"path": asked, "old": "a", "new": "b"}),
-            "search" => json!({"path": asked, "pattern": "a"}),
-            _ => {
-                return Err(Fail::usage(format!("there is no tool {tool:?}")).hint(
-                    "the tools are shell, verify, read, write, edit, list, search and agent.",
-                ));
-            }
-        };
-        let root = app.project()?.root.clone();
-        let guarded: Vec<PathBuf> =
-            places::config().ok().into_iter().chain(places::data().ok()).collect();
-        // No command is checked here, so the sandbox makes no difference.
-        let sandbox = InForce::Off(String::new());
-        let options = tools::Options { root, environment: Vec::new(), guarded, sandbox };
-        let mut all = Tools::new();
-        let ours = |why: String| Fail::ours(format!("the tools cannot be made: {why}"));
-        for it in tools::all(options).map_err(|why| ours(why.to_string()))? {
-            all.add(it).map_err(|why| ours(why.to_string()))?;
-        }
-        Ok(all.check(tool, &arguments).map(|it| it.subject))
+        let options = options(app, InForce::Off(String::new()))?;
+        tools::policy_subject(&self.tool, asked, below.as_deref(), options)
     }
+
+    /// A shell command as the tool of a session sees it, and the sandbox of the session.
+    fn in_session(&self, app: &App, asked: &str) -> Result<Option<(Subject, InForce)>, Fail> {
+        if self.tool != "shell" {
+            return Ok(None);
+        }
+        let sandbox = app.settings()?.sandbox.in_force(sandbox::support());
+        let subject = tools::session_subject(asked, options(app, sandbox.clone())?)?;
+        Ok(subject.map(|it| (it, sandbox)))
+    }
+}
+
+/// The options of a session's tools in this project.
+fn options(app: &App, sandbox: InForce) -> Result<tools::Options, Fail> {
+    Ok(tools::Options {
+        root: app.project()?.root.clone(),
+        environment: Vec::new(),
+        guarded: places::config().ok().into_iter().chain(places::data().ok()).collect(),
+        sandbox,
+        shell_timeout: tools::ShellTimeout::default(),
+    })
+}
+
+/// Lists what the user has allowed.
+fn consents(app: &App) -> Result<Reply, Fail> {
+    let all = given::all(&places::data()?, &places::trusted_files())?;
+    if app.globals.json {
+        let all: Vec<Value> = all.iter().map(Given::json).collect();
+        return Ok(Reply::json(&json!({ "consents": all })));
+    }
+    if all.is_empty() {
+        return Ok(Reply::text("You have allowed nothing besides your policy rules.\n"));
+    }
+    Ok(Reply::text(given::text(&all)))
+}
+
+/// Takes back what the user has allowed in this project.
+fn take_back(app: &App, name: &str) -> Result<Reply, Fail> {
+    person::not_an_agent("consent is taken back")?;
+    let project = &app.project()?.name;
+    given::take_back(&places::data()?, &places::trusted_files(), project, name)?;
+    if app.globals.json {
+        let value = json!({"project": project, "takenBack": name});
+        return Ok(Reply { changed: true, ..Reply::json(&value) });
+    }
+    let text = format!("Took back the consent to {}. You will be asked again.\n", one_line(name));
+    Ok(Reply { changed: true, ..Reply::prose(text) })
 }

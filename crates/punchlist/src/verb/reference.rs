@@ -3,7 +3,7 @@
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_formats::view::schema;
 
-use super::{Group, Verb};
+use super::{Group, Row, Verb};
 use crate::app::App;
 use crate::args;
 use crate::fail::{Code, Fail};
@@ -12,7 +12,7 @@ use crate::print::Reply;
 /// Print a page of the reference documentation
 #[derive(clap::Args)]
 pub(crate) struct Reference {
-    /// verbs, tools, exit-codes, events-schema, json or json-schema
+    /// verbs, tools, exit-codes, events-schema, json, json-schema or openapi
     #[arg(value_enum, value_name = "PAGE")]
     page: Page,
 }
@@ -32,6 +32,8 @@ enum Page {
     Json,
     /// docs/reference/json.schema.json
     JsonSchema,
+    /// docs/reference/openapi.json
+    Openapi,
 }
 
 impl Verb for Reference {
@@ -50,6 +52,7 @@ Examples:
             Page::EventsSchema => events_schema(),
             Page::Json => json(),
             Page::JsonSchema => json_schema(),
+            Page::Openapi => openapi(),
         }))
     }
 }
@@ -70,6 +73,7 @@ fn verbs() -> String {
         let own = own.trim_end();
         let examples = examples.trim_end();
         out.push_str(&format!("\n## {}\n\n```text\n{own}\n\nExamples:{examples}\n```\n", row.name));
+        out.push_str(&sub_commands(row));
         // Some verbs print their options in the long form; the page has the short one.
         if common.is_empty() || options.len() < common.len() {
             options.clone_into(&mut common);
@@ -77,6 +81,19 @@ fn verbs() -> String {
     }
     let common = common.trim_matches('\n');
     out.push_str(&format!("\n## Options of every verb\n\n```text\n{common}\n```\n"));
+    out
+}
+
+/// The help of each sub-command of a verb.
+fn sub_commands(row: &Row) -> String {
+    let verb = || args::alone(row).term_width(100);
+    let mut out = String::new();
+    for sub in verb().get_subcommands().filter(|it| !it.is_hide_set()) {
+        let name = sub.get_name();
+        let help = args::sub_help(verb(), name);
+        let own = help.split_once(COMMON).map_or(help.as_str(), |it| it.0).trim_end();
+        out.push_str(&format!("\n### {} {name}\n\n```text\n{own}\n```\n", row.name));
+    }
     out
 }
 
@@ -126,11 +143,16 @@ fn json() -> String {
         out.push_str(&format!("| `{verb}` | `{name}` |\n"));
     }
     out.push_str(
-        "\n`events`, `watch` and `run` print unified events, one a line: see \
+        "\n`events`, `watch`, `run`, `do` and `team` print unified events, one a line: see \
          [events.schema.json](events.schema.json).\n`tool` prints what the tool answers, and `log` and `export` keep \
          the names under which a journal is stored.\n",
     );
     out
+}
+
+fn openapi() -> String {
+    let document = punchlist_formats::api::document(env!("CARGO_PKG_VERSION"));
+    format!("{document:#}\n")
 }
 
 fn json_schema() -> String {

@@ -1,14 +1,16 @@
 //! `punchlist resume`.
 
-use punchlist_agent::session::{Entry, Recorded, Session, listing, stored_settings};
-use punchlist_model::store::turns::EntryFilter;
+use punchlist_agent::leader::{LedBy, options};
+use punchlist_agent::session::{Session, listing};
+use punchlist_model::store::turns::Conversation;
+use punchlist_tui::app::Choice;
 
 use super::{Group, Verb, sessions};
 use crate::app::App;
 use crate::fail::{Code, Fail};
 use crate::print::Reply;
-use crate::session::{self, Output};
-use crate::{block_on, input};
+use crate::session::{self, Continued, Output, leader};
+use crate::{block_on, input, terminal_ui};
 
 /// Continue a session of `do`
 ///
@@ -17,6 +19,10 @@ use crate::{block_on, input};
 /// last answer asked you something, the text is your reply.
 ///
 /// A session that another process runs, such as one of `do --detach`, is shown as it goes on.
+/// Without a text, a session that has nothing to go on with is opened in the terminal UI.
+///
+/// If an agent leads the session (`do --agent`), its program is started again and goes on with it.
+/// Arguments after `--` are passed on to it.
 #[derive(clap::Args)]
 pub(crate) struct Resume {
     /// The beginning or end of the session's id; the newest of this project if left out
@@ -25,7 +31,7 @@ pub(crate) struct Resume {
     /// What to do next, or your reply; `-` reads it from stdin
     #[arg(value_name = "TEXT")]
     text: Option<String>,
-    /// Another model for the rest of the session
+    /// Another model for the rest of the session; if an agent leads, for this turn
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// Keep questions open until they are answered by `punchlist answer` elsewhere
@@ -40,6 +46,9 @@ pub(crate) struct Resume {
     /// Leave the terminal: this is the process of `do --detach`
     #[arg(long, hide = true)]
     background: bool,
+    /// If an agent leads: further arguments of its program
+    #[arg(last = true, value_name = "ARGUMENT")]
+    arguments: Vec<String>,
 }
 
 impl Verb for Resume {
@@ -57,11 +66,16 @@ Examples:
         }
         let store = app.store()?;
         let found = block_on(listing::find(&*store, &app.project()?.name, self.id.as_deref()))?;
-        let output = match (app.globals.json, self.quiet) {
-            (true, _) => Output::Json,
-            (false, true) => Output::Quiet,
-            (false, false) => Output::Lines,
-        };
+        let output = Output::chosen(app, self.quiet);
+        if let Some(led_by) = LedBy::of(&found) {
+            let last = block_on(store.turns(found.id))?.pop();
+            drop(store);
+            let is_cut_off = last.is_some_and(|it| it.ending.is_none());
+            return self.led(app, found, &led_by, is_cut_off, output);
+        }
+        if !self.arguments.is_empty() {
+            return Err(Fail::usage("arguments after `--` are for sessions that an agent leads"));
+        }
         if sessions::is_running(&found) {
             if self.text.is_none() {
                 return session::attach(app, &found, output);
@@ -73,43 +87,43 @@ Examples:
                 )));
         }
         let last = block_on(store.turns(found.id))?.pop();
-        let text = match self.text.as_deref() {
-            Some("-") => Some(input::stdin()?),
-            Some(text) => Some(text.to_owned()),
-            None => None,
-        };
+        let text = self.text()?;
         let is_cut_off = last.is_some_and(|it| it.ending.is_none());
-        let Some(task) = text.clone().or_else(|| is_cut_off.then(String::new)) else {
+        let waits = !block_on(store.messages(found.id.to_string()))?.is_empty();
+        let has_next = is_cut_off || (waits && !found.queue_paused);
+        if text.is_none() && !has_next && output == Output::Lines && terminal_ui::can_open(app) {
+            drop(store);
+            let choice = Choice { model: self.model, session: Some(found.id) };
+            return terminal_ui::open(app, &choice);
+        }
+        if text.is_none() && !has_next {
             return Err(Fail::refused(format!(
                 "session {} has nothing to go on with",
                 found.id.short()
             ))
-            .hint(format!("say what is next: `punchlist resume {} TEXT`.", found.id.short())));
-        };
-        let mut settings = stored_settings(&found)?;
-        if let Some(model) = &self.model {
-            settings.model.clone_from(model);
+            .hint(hint(&found, waits)));
         }
-        let config = session::config(app)?;
-        let model = session::model(Some(&settings.model), &config)?;
-        let entries = block_on(store.entries(found.id, EntryFilter::default()))?;
-        let is_answer =
-            |it: &Recorded| matches!(it.entry, Entry::Answer(_) | Entry::Summary { .. });
-        let answers = entries.iter().filter_map(|it| Recorded::read(it).ok()).filter(is_answer);
-        let provider = session::provider(&model, &config, answers.count())?;
+        let Continued { config, model, provider, .. } =
+            session::continued(app, &*store, &found, self.model.as_deref())?;
         drop(store);
         let instructions =
             if self.no_instructions { Vec::new() } else { session::instructions(app, output)? };
         let runtime = session::runtime()?;
         let mut world = session::world(app, &config, &model, provider, self.wait)?;
-        world.facts.instructions = instructions;
+        world.model.facts.instructions = instructions;
         session::head(app, &model, output)?;
         runtime.block_on(async {
             let mut session = Session::open(world, found.id).await?;
-            let mut front = session::terminal(app, &session, output, &task)?;
+            let mut front = session::terminal(app, &session, output)?;
             let mut ended = session.resume(&mut front).await;
-            if let (Ok(_), Some(text)) = (&ended, &text) {
-                ended = session.request(text, &mut front).await.map(Some);
+            if let Ok(resumed) = &ended {
+                let next = match &text {
+                    Some(text) => {
+                        session::and_queue(&mut session, text, &mut front).await.map(Some)
+                    }
+                    None => session.work_off(&mut front).await,
+                };
+                ended = next.map(|next| next.or(resumed.clone()));
             }
             drop(front);
             let reply = ended.map(|ended| match ended {
@@ -120,4 +134,58 @@ Examples:
             reply
         })
     }
+}
+
+impl Resume {
+    /// What to do next, if the user says so.
+    fn text(&self) -> Result<Option<String>, Fail> {
+        match self.text.as_deref() {
+            Some("-") => input::stdin().map(Some),
+            Some(text) => Ok(Some(text.to_owned())),
+            None => Ok(None),
+        }
+    }
+
+    /// Goes on with a session that an agent leads.
+    fn led(
+        &self,
+        app: &App,
+        found: Conversation,
+        led_by: &LedBy,
+        is_cut_off: bool,
+        output: Output,
+    ) -> Result<Reply, Fail> {
+        if sessions::is_running(&found) {
+            return Err(options::runs_elsewhere(&found, led_by));
+        }
+        if self.wait || self.no_instructions {
+            let title = led_by.agent.title();
+            return Err(Fail::usage(format!("this session is led by {title}")).hint(
+                "`--wait` and `--no-instructions` are for sessions of Punchlist's own agent.",
+            ));
+        }
+        let plan = session::named_plan(app)?;
+        let chosen = leader::Chosen {
+            plan: plan.as_deref(),
+            model: self.model.as_deref().or(led_by.model.as_deref()),
+            arguments: &self.arguments,
+            budget: None,
+            goal: None,
+            output,
+        };
+        let text = self.text()?;
+        let config = session::config(app)?;
+        leader::go_on(app, found, led_by, (text.as_deref(), is_cut_off), &chosen, &config)
+    }
+}
+
+/// What the user can do for a session that has nothing to go on with.
+fn hint(found: &Conversation, waits: bool) -> String {
+    let short = found.id.short();
+    if waits && found.queue_paused {
+        return format!(
+            "its queue is paused: `punchlist sessions queue {short} --go` takes it up again."
+        );
+    }
+    format!("say what is next: `punchlist resume {short} TEXT`.")
 }

@@ -28,6 +28,10 @@ use crate::run::{self, Ask};
 ///
 /// The commands of a plan file that you run are trusted as if you had typed them. The rules of your
 /// policy still apply: denied commands do not run, and rules that ask still ask.
+///
+/// With `--share` nothing runs here: the plan is published, and every `punchlist work` in this
+/// project takes items of it. The workers' progress is shown until nothing is left that they could
+/// do. Ctrl-C then only ends the showing; the workers go on.
 #[derive(clap::Args)]
 pub(crate) struct Run {
     /// The plan file
@@ -64,6 +68,12 @@ pub(crate) struct Run {
     /// Keep questions open until they are answered by `punchlist answer` in another terminal
     #[arg(long)]
     wait: bool,
+    /// Publish the plan for the workers of `punchlist work` and show their progress; run nothing here
+    #[arg(
+        long,
+        conflicts_with_all = ["jobs", "yes", "dry_run", "only", "from", "fresh", "wait", "verbose"]
+    )]
+    share: bool,
     /// Show everything that the steps print, as they print it
     #[arg(long, short)]
     verbose: bool,
@@ -82,6 +92,7 @@ Examples:
   punchlist run release.md --jobs 4 --on-failure skip
   punchlist run release.md --only \"Run the tests\"
   punchlist run release.md --yes --json
+  punchlist run release.md --share
 
 Exit codes: 0 everything is done, 6 an item failed, 7 items are open or the
 goal is not met, 130 stopped.";
@@ -107,6 +118,7 @@ goal is not met, 130 stopped.";
             write_back: self.write_back,
         };
         let (file, dry_run, verbose) = (self.file, self.dry_run, self.verbose);
-        run::run(app, &Ask { file, dry_run, verbose, jobs: self.jobs, options })
+        let share = self.share;
+        run::run(app, &Ask { file, dry_run, verbose, share, jobs: self.jobs, options })
     }
 }

@@ -104,6 +104,9 @@ fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Repl
         None => pager::show(output.text.as_bytes())?,
     }
     let mut reply = Reply::default();
+    if call.is_elsewhere() {
+        reply.notes.push("the middle of the output is only on the machine that ran it".to_owned());
+    }
     if output.whole.as_ref().is_some_and(|it| !Path::new(it).exists()) {
         let days = outputs::DAYS;
         reply.notes.push(format!(

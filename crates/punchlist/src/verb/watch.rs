@@ -20,14 +20,18 @@ use crate::watch::{self, Ask};
 /// shows how long ago its last event was.
 ///
 /// On a terminal, the view is drawn in place, and its last state stays when you leave: `j` and `k`
-/// move, Enter opens a list, `q` leaves. Elsewhere, Punchlist prints one line per change. With
-/// `--json`, it prints unified events like `punchlist events`: first the present state
-/// (`session.started`, the last `todo_list`), then new events. A list that is stored as a plan is
-/// reported once, from the plan. If a file is replaced, an event may appear twice with the same
-/// `eventId`.
+/// move, Enter opens an agent with its list and its last lines, `/` filters, `a` answers a question
+/// that waits in the database or replies to a session of `do` that asks you something, `x` puts a row
+/// away until its agent does something again, `X` shows what was put away, `q` leaves. Agents of one
+/// project stand together; who waits for you comes first. If the terminal does not have the focus, you
+/// are told when somebody waits for you and when work has ended (docs/notifications.md). Elsewhere,
+/// Punchlist prints one line per change. With `--json`, it prints unified events like `punchlist
+/// events`: first the present state (`session.started`, the last `todo_list`), then new events. A list
+/// that is stored as a plan is reported once, from the plan. If a file is replaced, an event may appear
+/// twice with the same `eventId`.
 #[derive(clap::Args)]
 pub(crate) struct Watch {
-    /// Watch these files instead, of any agent; `-` reads stdin
+    /// Watch these files instead, of any agent or records of `team`; `-` reads stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How old the last event of a session may be; running sessions are always shown
@@ -42,6 +46,10 @@ pub(crate) struct Watch {
     /// Show the present state, and exit
     #[arg(long)]
     once: bool,
+    /// Show one agent's plan, to fit a narrow split: of this session (the beginning or the end of its
+    /// id), else of the first agent in this project
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, conflicts_with = "record")]
+    pane: Option<Option<String>>,
 }
 
 impl Verb for Watch {
@@ -52,6 +60,7 @@ Examples:
   punchlist watch
   punchlist watch --since 2h --record
   punchlist watch --once
+  punchlist watch --pane
   punchlist watch --json --only todo_list
   codex exec --json \"…\" | punchlist watch -";
 
@@ -70,6 +79,7 @@ Examples:
                 record: self.record,
                 only,
                 once: self.once,
+                pane: self.pane,
             },
         )
     }

@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::sync::Arc;
 
 use punchlist_testkit::model::{Message, Model, Request, Script, Server};
 use serde_json::{Value, json};
@@ -93,6 +94,57 @@ pub(crate) fn is_held_once_and_finishes(
         assert_eq!(plan.actors().len(), 1, "{:?}", plan.actors());
         assert_eq!(read(), before, "{story}");
     }
+}
+
+/// How often the list of plans is read until the goal is there.
+const TRIES: usize = 500;
+
+/// The goal is told with the task and set on the plan. A settled list does not end the turn: the model is
+/// told the goal once, and its answer to that counts.
+#[track_caller]
+pub(crate) fn is_held_to_its_goal(kind: &Kind, called: Called, is_installed: bool) {
+    const GOAL: &str = "It parses a megabyte in a second";
+    let place = Arc::new(Place::new());
+    let inside = Arc::clone(&place);
+    let model = Script::new()
+        .calls(called("create_todo"), json!({"items": [{"title": "Write the parser"}]}))
+        .calls(called("list_todo"), json!({}))
+        .then(move |request| {
+            // The goal is set when the run sees the plan, while the agent works.
+            let plans = inside.plans();
+            let id = plans[0]["id"].as_str().unwrap();
+            let is_set = |_| inside.punchlist(&["show", "--plan", id, "--json"]).contains(GOAL);
+            assert!((0..TRIES).any(is_set), "the plan has no goal: {plans:?}");
+            complete(request, "Write the parser", called)
+        })
+        .stops("All done!")
+        .stops("I measured it: half a second.");
+    let model = Model::new(model).serve().unwrap();
+    (kind.set_up)(&place, &model);
+    if is_installed {
+        place.punchlist(&["install", kind.agent.as_str(), "--yes"]);
+    }
+    let ended = leads(kind, &place, &model, &["--goal", GOAL]);
+    let Ended { status, printed, errors, .. } = &ended;
+    let story = format!("{printed}\n{errors}");
+    assert_eq!((status.code(), model.left()), (Some(0), 0), "{story}");
+    assert_says(printed, &["All done!", "I measured it: half a second."], &[]);
+    let requests = model.requests();
+    assert_says(&requests[0].text(), &["Build a parser", GOAL], &["the goal is not met yet"]);
+    let told = requests.last().unwrap().news();
+    assert_says(&told, &["the goal is not met yet", GOAL], &[]);
+    let plan = place.only_plan();
+    assert_eq!(
+        (plan.list().as_str(), plan.end.as_str()),
+        ("1 completed: Write the parser\n", "drained")
+    );
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_task_with_a_goal_does_not_end_before_the_goal_was_considered() {
+    let called = |tool: &str| format!("mcp__punchlist__{tool}");
+    is_held_to_its_goal(&CLAUDE, called, false);
 }
 
 #[test]

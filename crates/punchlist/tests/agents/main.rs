@@ -18,6 +18,7 @@ mod broken;
 mod claude;
 mod codex;
 mod cut_short;
+mod delegating;
 mod evidence;
 mod gemini;
 mod install;

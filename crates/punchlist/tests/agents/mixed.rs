@@ -1,7 +1,9 @@
 //! Claude Code, Codex and Gemini CLI at the same time in one project, with one model that
 //! distinguishes them by their prompts.
 
+mod delegating;
 mod shared;
+mod team;
 
 use std::collections::BTreeMap;
 

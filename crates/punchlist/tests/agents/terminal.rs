@@ -107,6 +107,26 @@ impl Terminal {
         self.presses("\r");
     }
 
+    /// Presses Ctrl-C twice, and waits for the end of the program. The program forgets the first one after
+    /// a second; then both are pressed again.
+    #[track_caller]
+    pub(crate) fn quits(self, hint: &str) {
+        for _ in 0..10 {
+            let before = self.drawn();
+            self.presses("\u{3}");
+            self.shows(hint, before);
+            self.presses("\u{3}");
+            let until = Instant::now() + Duration::from_secs(5);
+            while Instant::now() < until && !self.is_closed.load(Ordering::Acquire) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            if self.is_closed.load(Ordering::Acquire) {
+                break;
+            }
+        }
+        self.ends();
+    }
+
     /// Waits for the end of the program.
     #[track_caller]
     pub(crate) fn ends(mut self) {

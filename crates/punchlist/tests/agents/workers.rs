@@ -32,7 +32,7 @@ pub(crate) struct Kind {
     pub(crate) bad_request: &'static str,
 }
 
-const BEGUN: [(&str, &str); 2] =
+pub(crate) const BEGUN: [(&str, &str); 2] =
     [("Read what changed", "in_progress"), ("Write it down", "pending")];
 const DONE: [(&str, &str); 2] =
     [("Read what changed", "completed"), ("Write it down", "completed")];
@@ -53,7 +53,7 @@ const PLAN: &str = "\
 const TRIES: usize = 3_000;
 
 impl Kind {
-    fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         self.agent.as_str()
     }
 
@@ -77,19 +77,19 @@ impl Kind {
     }
 
     /// Adds a step in which the model writes its list.
-    fn lists(&self, script: Script, entries: &[(&str, &str)]) -> Script {
+    pub(crate) fn lists(&self, script: Script, entries: &[(&str, &str)]) -> Script {
         let (tool, input) = (self.list)(entries);
         script.calls(tool, input)
     }
 
     /// Adds a step in which the model runs a command.
-    fn runs(&self, script: Script, command: &str) -> Script {
+    pub(crate) fn runs(&self, script: Script, command: &str) -> Script {
         let (tool, input) = (self.shell)(command);
         script.calls(tool, input)
     }
 
     /// A model that does the item.
-    fn good_one(&self) -> Script {
+    pub(crate) fn good_one(&self) -> Script {
         let script = self.lists(Script::new(), &BEGUN);
         let script = self.runs(script, "echo '* Faster' > notes.md");
         self.lists(script, &DONE).stops("The notes are written.")
@@ -122,7 +122,7 @@ fn listed(place: &Place) -> Vec<String> {
 }
 
 #[track_caller]
-fn code(ended: &Ended, expected: i32) {
+pub(crate) fn code(ended: &Ended, expected: i32) {
     let Ended { status, printed, errors, .. } = ended;
     assert_eq!(status.code(), Some(expected), "{status}:\n{printed}\n{errors}");
 }

@@ -1,8 +1,11 @@
 //! `punchlist acp` as editors use it: the real program over pipes, message by message.
 
+mod acpx;
 mod client;
 mod hostile;
+mod output;
 mod sdk;
+mod servers;
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -280,4 +283,30 @@ fn endings_have_their_stop_reasons_and_failures_say_what_to_do() {
         client.ask("session/new", &json!({"cwd": world.path("project"), "mcpServers": []}));
     let message = opened["error"]["message"].as_str().unwrap();
     assert!(message.contains("ollama"), "a local model is among the ways: {message}");
+}
+
+#[test]
+fn a_turn_has_the_id_that_the_editor_gives_it() {
+    let world = World::new();
+    let (mut client, session) = Client::playing(&world, &talk());
+    for (meta, expected) in [
+        (json!({"turnId": "turn-7"}), Some("turn-7")),
+        // An id is used once, and one that nobody could print is not used.
+        (json!({"turnId": "turn-7"}), None),
+        (json!({"turnId": "a b\u{7}"}), None),
+        (json!({}), None),
+    ] {
+        let prompt = json!([{"type": "text", "text": "Say it"}]);
+        let params = json!({"sessionId": session, "prompt": prompt, "_meta": meta});
+        let id = client.send("session/prompt", &params);
+        assert_eq!(client.until(id, &[]).stop(), "end_turn");
+        let shown = world.run(&["sessions", "export", &session, "--format", "jsonl"]).out;
+        let lines = shown.lines().map(|it| serde_json::from_str::<Value>(it).unwrap());
+        let last = lines.rev().find(|it| it["type"] == "turn").unwrap();
+        let last = last["id"].as_str().unwrap();
+        match expected {
+            Some(id) => assert_eq!(last, id),
+            None => assert!(last != "turn-7" && last.len() == 36, "{last}"),
+        }
+    }
 }

@@ -89,7 +89,7 @@ fn missing_and_wrong_arguments() {
         "completions tcsh",
         "completions bash --dir x",
         "reference nothing",
-        "list --db postgres://host/db",
+        "list --db postgres://host:port/db",
         "list -C /nowhere/at/all",
         "list -c",
         "list -c limits",

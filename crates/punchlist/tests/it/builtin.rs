@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 
-use punchlist_agent::tools::{self, Options};
+use punchlist_agent::tools::{self, Options, ShellTimeout};
 use punchlist_engine::policy::rules;
 use punchlist_model::call::Permit;
 use punchlist_sched::call::{QuestionId, State};
@@ -45,7 +45,8 @@ impl Project {
         let directory = tempfile::tempdir().unwrap();
         let environment = vec![(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))];
         let root = directory.path().to_owned();
-        let options = Options { root, environment, guarded: Vec::new(), sandbox };
+        let shell_timeout = ShellTimeout::default();
+        let options = Options { root, environment, guarded: Vec::new(), sandbox, shell_timeout };
         let mut all = Tools::new();
         tools::all(options).unwrap().into_iter().for_each(|it| all.add(it).unwrap());
         let guardian = process::Options::new(env!("CARGO_BIN_EXE_punchlist"), ["guardian".into()]);
@@ -294,7 +295,13 @@ fn tools_that_rules_deny_wholly_are_not_offered_to_a_model() {
     let root = directory.path().to_owned();
     let mut all = Tools::new();
     let sandbox = InForce::Off(String::new());
-    let options = Options { root, environment: Vec::new(), guarded: Vec::new(), sandbox };
+    let options = Options {
+        root,
+        environment: Vec::new(),
+        guarded: Vec::new(),
+        sandbox,
+        shell_timeout: ShellTimeout::default(),
+    };
     tools::all(options).unwrap().into_iter().for_each(|it| all.add(it).unwrap());
     let text = "[[policy]]\ndecision = 'deny'\ntool = 'shell'\n[[policy]]\ndecision = 'deny'\ntool = 'edit'\nargument = ['path', 'docs/*']\n";
     let policy = Policy::new(rules::read(text).unwrap(), Vec::new());

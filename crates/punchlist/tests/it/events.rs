@@ -16,7 +16,7 @@ fn a_stream_on_stdin_is_recognised_and_counted() {
         let ran = world.run_with(arguments, TASKS);
         assert_eq!(ran.code, 0, "{}", ran.err);
         assert_eq!(ran.err, "36 lines, 11 lists, 0 warnings, 0 unknown kinds\n");
-        assert_eq!(ran.out.lines().count(), 17);
+        assert_eq!(ran.out.lines().count(), 30);
         assert!(ran.out.lines().all(|it| it.contains("\"agentType\":\"claude-code\"")));
     }
 }

@@ -37,6 +37,10 @@ impl Stopped {
             }
             Err(_) => true,
         });
+        // It holds the lock; then it records its name.
+        let queue = world.path(&format!("{DATABASE}-queue"));
+        let record = format!("{} ", child.id());
+        until(|| std::fs::read(&queue).is_ok_and(|it| it.starts_with(record.as_bytes())));
         let stopped = Self { child };
         stopped.signal(Signal::STOP);
         foreign.execute_batch("ROLLBACK").unwrap();

@@ -60,6 +60,20 @@ case $PART in
     says 3 'All is done.'
     hook '"Stop","stop_hook_active":true' >> "$HOME/stop.txt"
     result false 'All is done.';;
+  settles)
+    plans
+    says 1 Planned.
+    # The goal is set as soon as the plan is seen.
+    n=0
+    while [ $n -lt 200 ] && ! "$server" goal --db "$database" 2>&1 | grep -q fast; do n=$((n+1)); sleep 0.05; done
+    "$server" done 1 2 --db "$database" >/dev/null 2>&1
+    hook '"Stop","stop_hook_active":false' > "$HOME/stop.txt"
+    says 2 'It is fast.'
+    hook '"Stop","stop_hook_active":true' >> "$HOME/stop.txt"
+    result false 'It is fast.';;
+  answers)
+    says 1 'It is tested.'
+    result false 'It is tested.';;
   open)
     plans
     "$server" start 1 --db "$database" >/dev/null 2>&1
@@ -75,10 +89,18 @@ case $PART in
     says 1 Wait.
     sleep 600 & echo $! > "$HOME/child.txt"
     wait;;
+  spends)
+    says 1 One.
+    says 2 Two.
+    # The usage of a message is known when the next one begins.
+    says 3 Three.
+    sleep 600 & echo $! > "$HOME/child.txt"
+    wait;;
   limited)
     if [ -z "$resumed" ]; then
       plans
-      at=$(( $(date +%s) + 2 ))
+      "$server" start 1 --db "$database" >/dev/null 2>&1
+      at=$(( $(date +%s) + 4 ))
       echo '{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":'$at'},"session_id":"s-1"}'
       result true 'You have hit your limit'
       exit 1
@@ -228,7 +250,7 @@ fn an_interrupt_ends_the_program_and_its_children_and_frees_the_items() {
 #[test]
 fn a_budget_is_passed_on_and_what_exceeds_it_is_said() {
     let world = world("claude", CLAUDE);
-    let ran = leads(&world, "good", &["--budget", "tokens=20,cost=2.50"]);
+    let ran = leads(&world, "answers", &["--budget", "tokens=20,cost=2.50"]);
     assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
     assert!(ran.out.contains("over the budget: 550 of 20 tokens are used"), "{}", ran.out);
     let told = read(&world, "home/told.txt");
@@ -236,8 +258,79 @@ fn a_budget_is_passed_on_and_what_exceeds_it_is_said() {
     // A program that failed over it was ended by it.
     let ran = leads(&world, "fails", &["--budget", "tokens=20"]);
     assert!(ran.err.starts_with("550 of 20 tokens are used · "), "{}", ran.err);
-    let ran = leads(&world, "good", &["--budget", "day.tokens=20"]);
-    assert_eq!(ran.code, 2, "{}", ran.err);
+}
+
+/// Whether the process that a program has started, if it got that far, is gone.
+fn is_child_gone(world: &World) -> bool {
+    let child = read(world, "home/child.txt");
+    let child = child.trim();
+    child.is_empty() || !std::path::Path::new(&format!("/proc/{child}")).exists()
+}
+
+#[test]
+fn a_budget_that_the_stream_reaches_ends_the_program() {
+    for (budget, why) in [
+        ("tokens=200", "220 of 200 tokens are used"),
+        ("day.tokens=200", "the budget of this day is used up: 220 of 200 tokens are used"),
+    ] {
+        let world = world("claude", CLAUDE);
+        let ran = leads(&world, "spends", &["--budget", budget]);
+        assert_eq!(ran.code, 6, "{}\n{}", ran.out, ran.err);
+        assert!(ran.err.starts_with(&format!("{why} · ")), "{}", ran.err);
+        assert!(is_child_gone(&world));
+        // All three messages are counted.
+        let session = session(&world);
+        assert_eq!((&session["used"]["input"], &session["state"]), (&json!(300), &json!("ended")));
+    }
+}
+
+#[test]
+fn the_budget_of_a_day_counts_what_led_sessions_have_used_before_the_next_begins() {
+    let world = world("claude", CLAUDE);
+    // What was reached only at the end is said.
+    let ran = leads(&world, "answers", &["--budget", "day.tokens=500"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    let why = "the budget of this day is used up: 550 of 500 tokens are used";
+    assert!(ran.out.contains(why), "{}", ran.out);
+    fs::remove_file(world.path("home/told.txt")).unwrap();
+    for budget in ["day.tokens=500", "day.cost=0.25", "minutes=9,day.tokens=1"] {
+        let ran = leads(&world, "answers", &["--budget", budget]);
+        assert_eq!(ran.code, 6, "{}\n{}", ran.out, ran.err);
+        assert!(ran.err.starts_with("the budget of this day is used up: "), "{}", ran.err);
+    }
+    assert!(!world.path("home/told.txt").exists(), "the program did not begin");
+    let ran = leads(&world, "answers", &["--budget", "day.tokens=2k,day.minutes=600"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    // A session of our own counts them too.
+    world.write("scenario.json", json!({"answers": [{"text": "So."}]}).to_string());
+    let model = format!("scripted:{}", world.path("scenario.json").display());
+    let own = ["do", "Paint", "--model", &model, "--budget", "day.tokens=500"];
+    let ran = real(&world, &own, "");
+    assert_eq!(ran.code, 6, "{}\n{}", ran.out, ran.err);
+}
+
+#[test]
+fn what_a_led_session_had_used_when_it_was_killed_is_counted_once() {
+    let world = world("claude", CLAUDE);
+    let mut command = command(&world, "claude", "spends", &[]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let used = || {
+        let sessions = real(&world, &["sessions", "--json"], "").json();
+        sessions["sessions"][0]["used"]["input"].as_u64().unwrap_or(0)
+    };
+    let is_counted = (0..1500).any(|_| {
+        thread::sleep(Duration::from_millis(20));
+        used() == 200
+    });
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    assert!(is_counted, "{}", used());
+    let killed = session(&world);
+    assert_eq!((&killed["state"], &killed["used"]["input"]), (&json!("cut off"), &json!(200)));
+    let ran = real(&world, &["resume", killed["id"].as_str().unwrap()], "answers");
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert_eq!(session(&world)["used"]["input"], 700);
 }
 
 #[test]
@@ -257,6 +350,143 @@ fn a_usage_limit_is_waited_for_and_the_session_goes_on() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn while_a_usage_limit_lasts_the_item_waits_for_it() {
+    let world = world("claude", CLAUDE);
+    let child = command(&world, "claude", "limited", &[])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let waits = || {
+        let plan = real(&world, &["show", "1", "--json"], "").out;
+        plan.contains("the usage limit of Claude Code")
+    };
+    let has_waited = (0..400).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        waits()
+    });
+    let output = child.wait_with_output().unwrap();
+    assert!(has_waited, "{}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.status.success());
+    assert!(!waits(), "it waits no longer");
+}
+
+#[test]
+fn a_configured_budget_of_the_day_ends_a_led_session_before_it_begins() {
+    let world = world("claude", CLAUDE);
+    world.write("home/.config/punchlist/config.toml", "[agent]\nbudget = 'day.tokens=300'\n");
+    let ran = leads(&world, "answers", &[]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    let ran = leads(&world, "answers", &[]);
+    assert_eq!(ran.code, 6, "{}\n{}", ran.out, ran.err);
+    assert!(ran.err.contains("the budget of this day is used up: 550 of 300"), "{}", ran.err);
+}
+
+/// What `sessions` says of the only session.
+fn session(world: &World) -> Value {
+    let sessions = real(world, &["sessions", "--json"], "").json();
+    let [only] = sessions["sessions"].as_array().unwrap().as_slice() else { panic!("{sessions}") };
+    only.clone()
+}
+
+/// A call with the real clock, and the agent's program beside it.
+fn real(world: &World, arguments: &[&str], part: &str) -> Ran {
+    let mut command = world.command("project");
+    let path = format!("{}:/usr/bin:/bin", world.path("home/bin").display());
+    command.env("PATH", path).env("PART", part).args(arguments);
+    command.env_remove("PUNCHLIST_NOW").env_remove("PUNCHLIST_SEED");
+    finish(command, b"")
+}
+
+#[test]
+fn a_led_session_is_listed_with_its_leader_and_goes_on_in_its_program() {
+    let world = world("claude", CLAUDE);
+    assert_eq!(leads(&world, "good", &["--model", "m"]).code, 0);
+    let listed = session(&world);
+    let leader = json!({"agent": "claude", "session": "s-1", "resume": "claude --resume s-1"});
+    assert_eq!((&listed["leader"], &listed["title"]), (&leader, &json!("Build it")));
+    assert_eq!((&listed["state"], &listed["used"]["input"]), (&json!("ended"), &json!(500)));
+    let id = listed["id"].as_str().unwrap();
+    let shown = real(&world, &["sessions"], "").out;
+    assert!(shown.contains("Build it  led by Claude Code: claude --resume s-1"), "{shown}");
+    let shown = real(&world, &["sessions", "show", id], "").out;
+    for it in ["led by Claude Code", "Claude Code has the rest", "> Build it", "All is done."] {
+        assert!(shown.contains(it), "{it:?} is not in {shown}");
+    }
+    // It has answered, so it goes on only with a text.
+    let ran = real(&world, &["resume", id], "good");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("go on in Claude Code: `claude --resume s-1`"), "{}", ran.err);
+    let ran = real(&world, &["resume", id, "Now test it", "--", "--more"], "answers");
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("It is tested.") && !ran.out.contains("not accepted"), "{}", ran.out);
+    let told = read(&world, "home/told.txt");
+    assert!(told.starts_with("-p\nNow test it\n\n"), "{told}");
+    assert!(told.contains("--model\nm\n--resume\ns-1\n") && told.ends_with("--more\n"), "{told}");
+    assert_eq!(session(&world)["turns"], 2);
+    let ran = real(&world, &["resume", id, "More", "--wait"], "good");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    let ran = real(&world, &["sessions", "stop", id], "");
+    assert!(ran.err.contains("does not run"), "{}", ran.err);
+}
+
+#[test]
+fn a_led_session_that_runs_elsewhere_is_stopped_and_one_that_was_cut_off_goes_on() {
+    let world = world("claude", CLAUDE);
+    let begins = |part: &str, arguments: &[&str]| {
+        let mut command = command(&world, "claude", part, &[]);
+        if !arguments.is_empty() {
+            command = world.command("project");
+            let path = format!("{}:/usr/bin:/bin", world.path("home/bin").display());
+            command.env("PATH", path).env("PART", part).args(arguments);
+            command.env_remove("PUNCHLIST_NOW").env_remove("PUNCHLIST_SEED");
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().unwrap();
+        let has_begun = (0..1500).any(|_| {
+            thread::sleep(Duration::from_millis(20));
+            !read(&world, "home/child.txt").trim().is_empty()
+        });
+        assert!(has_begun, "it did not begin");
+        fs::remove_file(world.path("home/child.txt")).unwrap();
+        child
+    };
+    let mut child = begins("hangs", &[]);
+    let running = session(&world);
+    let id = running["id"].as_str().unwrap();
+    assert_eq!((&running["state"], &running["running"]), (&json!("works"), &json!(true)));
+    let ran = real(&world, &["resume", id], "");
+    assert!(ran.err.contains("is led by Claude Code in another process"), "{}", ran.err);
+    kill_process(Pid::from_child(&child), Signal::KILL).unwrap();
+    child.wait().unwrap();
+    assert_eq!(session(&world)["state"], "cut off");
+    let mut child = begins("hangs", &["resume", id]);
+    assert!(read(&world, "home/told.txt").starts_with("-p\nGo on with the task."));
+    let stopped = real(&world, &["sessions", "stop", id], "");
+    assert!(stopped.out.contains("the program of Claude Code is stopped"), "{}", stopped.out);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert_eq!(session(&world)["state"], "ended");
+    let items = items(&world);
+    assert!(items.iter().all(|it| it.starts_with("pending ")), "{items:?}");
+}
+
+#[test]
+fn a_goal_is_set_on_the_plan_and_held_against_the_settled_list() {
+    let world = world("claude", CLAUDE);
+    let ran = leads(&world, "settles", &["--goal", "It is fast"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    let told = read(&world, "home/told.txt");
+    assert!(told.contains("The goal, which must be true in the end: It is fast"), "{told}");
+    let stop = read(&world, "home/stop.txt");
+    assert_eq!(stop.matches("the goal is not met yet").count(), 1, "{stop}");
+    let plans = world.run(&["plans", "--all", "--json"]).json();
+    let id = plans["plans"][0]["id"].as_str().unwrap();
+    let goal = world.run(&["goal", "--plan", id]);
+    assert!(goal.out.contains("It is fast"), "{}", goal.out);
 }
 
 /// Codex and Gemini CLI: print what they were given, and a short stream.
@@ -299,6 +529,10 @@ fn codex_gets_the_plan_tools_and_the_hooks_as_arguments() {
 fn gemini_needs_an_installation() {
     let world = world("gemini", GEMINI);
     let more = ["--quiet", "--model", "big", "--plan", "release"];
+    let ran = finish(command(&world, "gemini", "", &more), b"");
+    assert!(ran.code == 4 && ran.err.contains("there is no plan \"release\""), "{}", ran.err);
+    world.run(&["add", "--plan", "release", "Tag it"]).works();
+    world.run(&["done", "1", "--plan", "release"]).works();
     let ran = finish(command(&world, "gemini", "", &more), b"");
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("run `punchlist install gemini` first"), "{}", ran.err);

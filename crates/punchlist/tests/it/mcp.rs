@@ -1,7 +1,7 @@
 //! The MCP server as clients use it: the real program over pipes, message by message.
 
 mod approval;
-mod client;
+pub(crate) mod client;
 mod edges;
 mod gemini;
 mod inspector;

@@ -180,6 +180,10 @@ decision = 'allow'
 tool = 'shell'
 command = 'tools/lint'
 project = '/somewhere/else'
+
+# The same on machines with and without a sandbox.
+[agent]
+sandbox = 'off'
 ";
     world.write(USER, rules);
     world.write(PROJECT, "[[policy]]\ndecision = 'allow'\ncommand = 'make'\n");
@@ -204,19 +208,47 @@ project = '/somewhere/else'
     told!(story);
 }
 
+#[cfg(target_os = "linux")]
 #[test]
-fn parts_of_a_configuration_that_do_nothing_yet_say_so_in_one_line() {
+fn policy_says_what_the_sandbox_of_a_session_changes() {
+    if !crate::sandbox::is_supported() {
+        return;
+    }
     let world = World::new();
-    world.write(
-        USER,
-        "[team]\nlead = 'x'\n[workers.claude]\nmodel = 'y'\n[workers.fast]\nmodel = 'z'\n",
+    world.write(USER, "[[policy]]\ndecision = 'ask'\ncommand = 'git push'\n");
+    let said = |sandbox: &str, line: &str| {
+        let setting = format!("agent.sandbox={sandbox}");
+        world.run(&["-c", &setting, "policy", line, "--json"]).json()
+    };
+    for (sandbox, line, decision, is_on, in_session) in [
+        ("auto", "make test", "ask", true, "allow"),
+        ("auto", "git push -f", "ask", true, "ask"),
+        ("ask", "make test", "ask", true, "ask"),
+        ("off", "make test", "ask", false, "ask"),
+    ] {
+        let told = said(sandbox, line);
+        assert_eq!(told["decision"], decision, "{sandbox} {line}: {told}");
+        assert_eq!(told["sandbox"]["on"], is_on, "{sandbox} {line}: {told}");
+        assert_eq!(told["sandbox"]["decision"], in_session, "{sandbox} {line}: {told}");
+    }
+    world.write(USER, DENY);
+    assert!(said("auto", "rm -rf x")["sandbox"].is_null(), "what is denied runs nowhere");
+    let text = world.run(&["policy", "make", "test"]).ok();
+    assert!(
+        text.contains("in `punchlist do` it runs in the sandbox, without a question"),
+        "{text}"
     );
+}
+
+#[test]
+fn a_team_is_read_from_files_alone() {
+    let world = World::new();
+    world.write(USER, "[[team.members]]\nagentType = 'claude'\n");
     let ran = world.typed("list");
-    let place = world.path(USER).display().to_string();
-    let line = format!("warning: {place}: [team] does nothing yet");
-    assert_eq!(ran.err.lines().filter(|it| it.contains("nothing yet")).collect::<Vec<_>>(), [line]);
-    let ran = world.run(&["-c", "team.lead=x", "list"]);
-    assert!(ran.err.contains("-c team.lead does nothing yet"), "{}", ran.err);
+    assert!(!ran.err.contains("team"), "{}", ran.err);
+    let ran = world.run(&["-c", "team.members=[]", "list"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("-c team.members: [team] is only read from files"), "{}", ran.err);
 }
 
 #[test]
@@ -269,4 +301,18 @@ fn deny_rules_see_through_options_and_wrappers() {
         let told = world.run(&["policy", line, "--json"]).json();
         assert_eq!(told["decision"], "ask", "{line}: {told:#}");
     }
+}
+
+#[test]
+fn the_policy_says_which_workers_may_be_used() {
+    let world = World::new();
+    let rule = "argument = ['agentType', 'reviewer']";
+    world.write(USER, format!("[[policy]]\ndecision = 'allow'\ntool = 'delegate'\n{rule}\n"));
+    let decision = |worker: &str| {
+        let told = world.run(&["policy", "--tool", "delegate", worker, "--json"]).json();
+        told["decision"].as_str().unwrap().to_owned()
+    };
+    assert_eq!([decision("reviewer"), decision("writer")], ["allow", "ask"]);
+    let ran = world.run(&["policy", "--tool", "deleg", "reviewer"]);
+    assert!(ran.code == 2 && ran.err.contains("agent and delegate"), "{}", ran.err);
 }

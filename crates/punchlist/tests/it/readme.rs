@@ -28,7 +28,13 @@ const EXCEPTIONS: &[(&str, Instead, &str)] = &[
     ("punchlist install claude --dry-run", Instead::With(""), "unlike `install`, it asks nothing"),
     ("punchlist install ", Instead::AtATerminal, "it asks before it writes"),
     ("punchlist uninstall ", Instead::AtATerminal, "it asks before it writes"),
+    ("punchlist serve", Instead::Skip, "`serve.rs` tests it; it runs until somebody ends it"),
     ("punchlist watch", Instead::With("--once"), "it runs until somebody presses q"),
+    (
+        "punchlist serve --open",
+        Instead::Skip,
+        "it serves until it is interrupted; `serve.rs` tests it",
+    ),
 ];
 
 fn root() -> PathBuf {

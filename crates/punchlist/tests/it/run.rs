@@ -466,7 +466,7 @@ fn two_runs_of_one_file_do_not_meet() {
 /// Waits until a condition holds. If it never does, the test fails.
 #[track_caller]
 pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
-    for _ in 0..3_000 {
+    for _ in 0..6_000 {
         if is_so() {
             return;
         }

@@ -11,6 +11,7 @@ const WITHOUT: &[&str] = &[
     "acp",
     "acp-tap",
     "completions",
+    "db",
     "do",
     "events",
     "export",
@@ -18,11 +19,23 @@ const WITHOUT: &[&str] = &[
     "mcp",
     "resume",
     "run",
+    "serve",
+    "team",
+    // Not described yet.
+    "token",
     "tool",
     "watch",
+    "work",
 ];
 
 /// Rules that allow, ask and deny, and one for another project.
+/// A model that plans an item and completes it.
+const PLANNED: &str = r#"{"answers": [
+    {"calls": [{"tool": "create_todo", "arguments": {"items": [{"title": "Say it aloud"}]}}]},
+    {"calls": [{"tool": "complete_todo", "arguments": {"todoId": "1", "outcome": "said"}}]},
+    {"text": "Done."}
+]}"#;
+
 const RULES: &str = "\
 [[policy]]
 decision = 'allow'
@@ -158,12 +171,24 @@ fn what_every_verb_prints_with_json_is_as_its_schema_says() {
         "policy 'x=1; $x'",
         "policy --tool read .env",
         "policy --tool write .git/config",
+        "policy --consents",
         "models",
         "sessions",
         "sessions show",
+        "sessions queue --add \"and then this\"",
+        "sessions queue --steer \"rather that\"",
+        "sessions queue",
+        "sessions queue --pause",
     ] {
         call(&world, &mut schema, line);
     }
+    world.write("project/planned.json", PLANNED);
+    world.typed("do --model scripted:planned.json --quiet \"Plan it\"").works();
+    let todos = call(&world, &mut schema, "sessions show --todos").out;
+    assert!(todos.contains("\"title\":") && todos.contains("Say it aloud"), "{todos}");
+    let sessions = world.typed("sessions --json").json();
+    let id = sessions["sessions"][0]["id"].as_str().unwrap().to_owned();
+    call(&world, &mut schema, &format!("sessions forget {id}"));
     let exported = world.typed("export").ok();
     world.write("project/plan.jsonl", exported);
     let mut elsewhere = world.command("project");
@@ -215,6 +240,8 @@ fn what_people_are_told_with_json_is_as_its_schema_says() {
     schema.fits("move-project", &moved.out);
     schema.fits("init", &world.person("init --json").out);
     schema.fits("init", &world.person("init --instructions --json").out);
+    schema.fits("policy", &world.typed("policy --consents --json").ok());
+    schema.fits("policy", &world.typed("policy --take-back instructions --json").ok());
     assert!(schema.wrong.is_empty(), "{}", schema.wrong.join("\n\n"));
 }
 

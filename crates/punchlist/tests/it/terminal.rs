@@ -78,13 +78,14 @@ impl Terminal {
         String::from_utf8_lossy(&out).trim_end().to_owned()
     }
 
-    /// Waits until a condition holds for the screen.
+    /// Waits until a condition holds for the screen. The screen must look the same twice: a frame may be
+    /// captured before it is complete.
     #[track_caller]
     pub(crate) fn until(&self, is_so: impl Fn(&str) -> bool) -> String {
         let until = Instant::now() + LIMIT;
         loop {
             let shown = self.shows();
-            if is_so(&shown) {
+            if is_so(&shown) && self.shows() == shown {
                 return shown;
             }
             assert!(Instant::now() < until, "it never came to that:\n{shown}");

@@ -21,6 +21,19 @@ fn a_conversation_has_a_list_of_its_own() {
 }
 
 #[test]
+fn a_todowrite_list_outlives_its_process_and_is_shown_as_the_box() {
+    let world = World::new();
+    told!(world.story(
+        r#"
+        tool todowrite TodoWrite --conversation c < {"todos": [{"content": "Fix failing tests", "status": "completed", "activeForm": "Fixing failing tests"}, {"content": "Update documentation", "status": "in_progress", "activeForm": "Updating documentation"}, {"content": "Run final build verification", "status": "pending", "activeForm": "Running final build verification"}]}
+        list --view box
+        tool todowrite TodoWrite --conversation c < {"todos": [{"content": "Fix failing tests", "status": "completed", "activeForm": "Fixing failing tests"}, {"content": "Update documentation", "status": "completed", "activeForm": "Updating documentation"}, {"content": "Run final build verification", "status": "in_progress", "activeForm": "Running final build verification"}]}
+        list --view box
+        "#
+    ));
+}
+
+#[test]
 fn other_agents_tools_work_on_the_same_list() {
     let world = World::new();
     told!(world.story(

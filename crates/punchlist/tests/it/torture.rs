@@ -3,6 +3,7 @@
 //! Each test is a scenario and runs here in a short form. `cargo xtask torture` runs the same
 //! scenarios with full numbers, or again and again for a given time, and makes a table of their
 //! results. Random numbers decide when a process is killed, never what must be true afterwards.
+//! Most scenarios run on a database file and on a PostgreSQL server (`postgres.rs`).
 
 mod chance;
 mod clock;
@@ -15,8 +16,13 @@ mod lists;
 mod liveness;
 mod own_sessions;
 mod place;
+mod postgres;
 mod races;
 mod runs;
+mod served;
+mod together;
+mod transcript;
+mod ui;
 mod writer;
 
 use std::fmt::Write as _;
@@ -25,6 +31,7 @@ use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use chance::Chance;
+use place::Place;
 
 /// `full`, or a number of seconds; not set in ordinary tests.
 const SCALE: &str = "PUNCHLIST_TORTURE";
@@ -56,9 +63,17 @@ impl Scale {
     }
 }
 
+/// Where a scenario keeps its plans.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    InAFile,
+    OnAServer,
+}
+
 /// The context of one round of a scenario.
 struct Round<'a> {
     scale: Scale,
+    kept: Kept,
     chance: Chance,
     tally: &'a mut Tally,
 }
@@ -69,6 +84,14 @@ impl Round<'_> {
         match self.scale {
             Scale::Short | Scale::Time(_) => short,
             Scale::Full => full,
+        }
+    }
+
+    /// A test directory around a new database.
+    fn place(&self) -> Place {
+        match self.kept {
+            Kept::InAFile => Place::new(),
+            Kept::OnAServer => Place::on(postgres::Database::new()),
         }
     }
 }
@@ -131,9 +154,14 @@ impl Tally {
     }
 }
 
-/// Runs a scenario, reports its counts, and fails if there was a problem.
+/// Runs a scenario with plans in files, reports its counts, and fails if there was a problem.
 #[track_caller]
-fn scenario(name: &str, mut round: impl FnMut(&mut Round<'_>)) {
+fn scenario(name: &str, round: impl FnMut(&mut Round<'_>)) {
+    scenario_on(Kept::InAFile, name, round);
+}
+
+#[track_caller]
+fn scenario_on(kept: Kept, name: &str, mut round: impl FnMut(&mut Round<'_>)) {
     let scale = Scale::look();
     let seed = match std::env::var(SEED) {
         Ok(text) => text.parse().unwrap(),
@@ -144,7 +172,7 @@ fn scenario(name: &str, mut round: impl FnMut(&mut Round<'_>)) {
     let mut rounds = 0;
     loop {
         let chance = Chance::new(seed + rounds);
-        round(&mut Round { scale, chance, tally: &mut tally });
+        round(&mut Round { scale, kept, chance, tally: &mut tally });
         rounds += 1;
         let goes_on = match scale {
             Scale::Short | Scale::Full => false,

@@ -37,6 +37,7 @@ use tree::Family;
 
 use super::leash::{self, Leash};
 use super::socket::Socket;
+use super::terminal::HeldTerminal;
 use super::wire::{Frame, Order, Report, Spawn, decode};
 use temporary::Temporary;
 use ward::{Next, Status, Ward};
@@ -129,7 +130,10 @@ async fn guard(socket: StdStream, leash: Option<Leash>) -> io::Result<()> {
         guardian.look_after(Instant::now());
         guardian.send(&mut socket);
     }
-    // The driver is gone: end everything.
+    // The driver is gone: end everything, the person's terminal first.
+    if let Some((held, terminal)) = guardian.terminal.take() {
+        held.restore(&terminal);
+    }
     let end = Instant::now() + LAST_GRACE;
     guardian.stop_all(end);
     while guardian.look_after(Instant::now()) {
@@ -160,6 +164,8 @@ struct Guardian {
     descriptors: VecDeque<OwnedFd>,
     out: Vec<u8>,
     is_wanted: bool,
+    /// The terminal that the driver holds.
+    terminal: Option<(HeldTerminal, OwnedFd)>,
 }
 
 impl Guardian {
@@ -178,6 +184,7 @@ impl Guardian {
             descriptors: VecDeque::new(),
             out: Vec::new(),
             is_wanted: true,
+            terminal: None,
         }
     }
 
@@ -248,6 +255,11 @@ impl Guardian {
                     ward.stop(until);
                 }
             }
+            Order::HoldTerminal(held) => {
+                let terminal = self.descriptors.pop_front();
+                self.terminal = terminal.map(|terminal| (held, terminal));
+            }
+            Order::ReleaseTerminal => self.terminal = None,
         }
     }
 

@@ -3,26 +3,26 @@
 //!
 //! One task per guardian. It waits only for the socket and for orders.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
-use std::io::{self, IoSlice, Read as _};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::io::{self, Read as _};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as StdStream;
 use std::pin::Pin;
 use std::process::{Child, Command as StdCommand, Stdio};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::unix::pipe;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
 use tokio::time::Sleep;
 
+use super::outbox::Outbox;
 use super::running::{Running, Watched};
 use super::socket::Socket;
+use super::terminal::HeldTerminal;
 use super::wire::{Frame, Order, Report, Spawn, decode, is_too_long};
 use super::{Command, Error, Exit, Options, guardian};
 
@@ -46,6 +46,8 @@ pub(super) enum TaskMessage {
     Start(Spawn, Vec<OwnedFd>, watch::Sender<Stage>),
     /// End a process.
     Stop(u64),
+    /// Send what is left in the outbox.
+    Send,
     /// End all processes, and notify when they are gone.
     Close(oneshot::Sender<()>),
 }
@@ -53,6 +55,9 @@ pub(super) enum TaskMessage {
 /// The connection to a guardian.
 pub(super) struct Link {
     messages: UnboundedSender<TaskMessage>,
+    /// Orders that do not wait for the task, and the socket for them.
+    out: Outbox,
+    socket: StdStream,
     next: u64,
     /// Closed when the task has ended.
     alive: watch::Receiver<()>,
@@ -82,14 +87,16 @@ impl Link {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|why| Error::NoGuardian(format!("{}: {why}", options.guardian.display())))?;
+        let direct = ours.try_clone().map_err(failed)?;
         let socket = Socket::new(ours).map_err(failed)?;
+        let out = Outbox::default();
         let (messages, orders) = mpsc::unbounded_channel();
         let (is_alive, alive) = watch::channel(());
-        let mut task = Task {
+        let task = Task {
             socket,
             guardian: Some(guardian),
             orders,
-            out: VecDeque::new(),
+            out: out.clone(),
             received: Vec::new(),
             processes: BTreeMap::new(),
             is_ready: false,
@@ -105,9 +112,9 @@ impl Link {
             grace_ms: milliseconds(options.grace),
             linger_ms: milliseconds(options.linger),
         };
-        task.out.push_back(Outgoing { bytes: begin.encode(), at: 0, descriptors: Vec::new() });
+        out.push(begin.encode(), Vec::new());
         drop(runtime.spawn(task.run()));
-        Ok(Self { messages, next: 0, alive })
+        Ok(Self { messages, out, socket: direct, next: 0, alive })
     }
 
     /// Whether the task still runs.
@@ -155,6 +162,21 @@ impl Link {
         Ok(Running::new(watched, input, out, err))
     }
 
+    /// Has the guardian restore a terminal if this program is killed; with `None`, no longer. The order
+    /// is sent here and not by the task: what the program does next to the terminal is covered by it,
+    /// even if the program is killed at once.
+    pub(super) fn hold_terminal(&self, held: Option<(HeldTerminal, OwnedFd)>) {
+        let (order, terminal) = match held {
+            Some((held, terminal)) => (Order::HoldTerminal(held), Some(terminal)),
+            None => (Order::ReleaseTerminal, None),
+        };
+        self.out.push(order.encode(), terminal.into_iter().collect());
+        if self.out.send(&self.socket).is_err() {
+            // The socket is full, or the guardian is gone, which the task sees.
+            self.messages.send(TaskMessage::Send).ok();
+        }
+    }
+
     /// Ends all processes and waits until they are gone.
     pub(super) async fn close(self) {
         let (done, hear) = oneshot::channel();
@@ -163,13 +185,6 @@ impl Link {
             drop(hear.await);
         }
     }
-}
-
-struct Outgoing {
-    bytes: Vec<u8>,
-    /// How many bytes are sent. The descriptors go with the first byte.
-    at: usize,
-    descriptors: Vec<OwnedFd>,
 }
 
 struct Process {
@@ -182,7 +197,7 @@ struct Task {
     socket: Socket,
     guardian: Option<Child>,
     orders: UnboundedReceiver<TaskMessage>,
-    out: VecDeque<Outgoing>,
+    out: Outbox,
     received: Vec<u8>,
     processes: BTreeMap<u64, Process>,
     is_ready: bool,
@@ -236,14 +251,15 @@ impl Task {
                     return;
                 }
                 self.processes.insert(id, Process { say, group: None });
-                self.out.push_back(Outgoing { bytes, at: 0, descriptors });
+                self.out.push(bytes, descriptors);
             }
             TaskMessage::Stop(id) => {
                 if self.processes.contains_key(&id) {
-                    let bytes = Order::Stop { id }.encode();
-                    self.out.push_back(Outgoing { bytes, at: 0, descriptors: Vec::new() });
+                    self.out.push(Order::Stop { id }.encode(), Vec::new());
                 }
             }
+            // It is sent next, whatever the message.
+            TaskMessage::Send => {}
             TaskMessage::Close(done) => {
                 self.is_wanted = false;
                 self.closing = Some(done);
@@ -252,18 +268,13 @@ impl Task {
     }
 
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Some(next) = self.out.front_mut() {
+        while !self.out.is_empty() {
             std::task::ready!(self.socket.poll_writable(context))?;
-            match self.socket.write(|socket| send(socket, next)) {
-                Ok(sent) => {
-                    next.at += sent;
-                    next.descriptors.clear();
-                    if next.at >= next.bytes.len() {
-                        self.out.pop_front();
-                    }
+            match self.socket.write(|socket| self.out.send(socket)) {
+                Err(why) if why.kind() != io::ErrorKind::WouldBlock => {
+                    return Poll::Ready(Err(why));
                 }
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
-                Err(why) => return Poll::Ready(Err(why)),
+                Ok(()) | Err(_) => {}
             }
         }
         Poll::Ready(Ok(()))
@@ -363,17 +374,4 @@ impl Drop for Task {
             drop(guardian.try_wait());
         }
     }
-}
-
-/// Sends the rest of a frame, with its descriptors at the first byte.
-fn send(socket: &StdStream, next: &Outgoing) -> io::Result<usize> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    let descriptors: Vec<_> = next.descriptors.iter().map(AsFd::as_fd).collect();
-    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
-        return Err(io::Error::other("too many descriptors for one process"));
-    }
-    let bytes = next.bytes.get(next.at..).unwrap_or_default();
-    let flags = SendFlags::empty();
-    Ok(rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags)?)
 }

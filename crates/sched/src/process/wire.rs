@@ -6,6 +6,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use super::terminal::{HeldTerminal, TerminalModes};
+
 /// Maximum length of a frame. The arguments and environment of a process may be a few megabytes.
 const LONGEST: usize = 32 * 1024 * 1024;
 /// The number of bytes for the length of a frame.
@@ -21,6 +23,10 @@ pub(super) enum Order {
     Spawn(Spawn),
     /// End a process and its descendants.
     Stop { id: u64 },
+    /// Restore a terminal when the driver is gone. The terminal comes as a descriptor.
+    HoldTerminal(HeldTerminal),
+    /// The driver has restored the terminal itself.
+    ReleaseTerminal,
 }
 
 /// A process to be started.
@@ -141,6 +147,15 @@ impl<'a> Bytes<'a> {
         Some(OsString::from_vec(self.take(length)?.to_owned()))
     }
 
+    fn modes(&mut self) -> Option<TerminalModes> {
+        Some(TerminalModes {
+            input: self.u64()?,
+            local: self.u64()?,
+            minimum: self.u8()?,
+            time: self.u8()?,
+        })
+    }
+
     fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.u32()?;
         // Each element has at least its length, so a false count cannot cause a large allocation.
@@ -195,6 +210,16 @@ impl Frame for Order {
                 out.push(2);
                 out.extend(id.to_le_bytes());
             }
+            Self::HoldTerminal(HeldTerminal { set, before, sequences }) => {
+                out.push(3);
+                for modes in [set, before] {
+                    out.extend(modes.input.to_le_bytes());
+                    out.extend(modes.local.to_le_bytes());
+                    out.extend([modes.minimum, modes.time]);
+                }
+                put_text(out, OsStr::from_bytes(sequences));
+            }
+            Self::ReleaseTerminal => out.push(4),
         }
     }
 
@@ -215,7 +240,13 @@ impl Frame for Order {
                 },
             }),
             2 => Self::Stop { id: bytes.u64()? },
-            3.. => return None,
+            3 => Self::HoldTerminal(HeldTerminal {
+                set: bytes.modes()?,
+                before: bytes.modes()?,
+                sequences: bytes.text()?.into_vec(),
+            }),
+            4 => Self::ReleaseTerminal,
+            5.. => return None,
         })
     }
 }
@@ -287,6 +318,18 @@ mod tests {
             any::<(u32, u32)>()
                 .prop_map(|(grace_ms, linger_ms)| Order::Begin { grace_ms, linger_ms }),
             any::<u64>().prop_map(|id| Order::Stop { id }),
+            Just(Order::ReleaseTerminal),
+            (any::<[(u64, u64, u8, u8); 2]>(), prop::collection::vec(any::<u8>(), 0..20)).prop_map(
+                |(modes, sequences)| {
+                    let [set, before] = modes.map(|(input, local, minimum, time)| TerminalModes {
+                        input,
+                        local,
+                        minimum,
+                        time,
+                    });
+                    Order::HoldTerminal(HeldTerminal { set, before, sequences })
+                }
+            ),
             spawn.prop_map(
                 |(
                     (id, has_stdin, is_apart),

@@ -7,9 +7,10 @@ use punchlist_agent::session::Input;
 use punchlist_model::QuestionId;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::oneshot;
 
 use super::out::Out;
-use super::permission::Choices;
+use super::permission::{Choices, ServerAnswer};
 use super::rpc::{self, Error};
 
 /// The client of a connection.
@@ -29,9 +30,15 @@ struct Requests {
 /// A request for permission.
 struct Permission {
     session: String,
-    question: QuestionId,
-    choices: Choices,
-    inputs: UnboundedSender<Input>,
+    about: About,
+}
+
+/// What permission is asked for, and where the answer goes.
+enum About {
+    /// A call.
+    Call { question: QuestionId, choices: Choices, inputs: UnboundedSender<Input> },
+    /// The use of an MCP server.
+    Server(oneshot::Sender<ServerAnswer>),
 }
 
 impl Client {
@@ -55,22 +62,50 @@ impl Client {
         self.out.send(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}));
     }
 
-    /// Asks the user of the client for permission. The answer goes to `inputs`.
+    /// Asks the user of the client for permission to run a call. The answer goes to `inputs`.
     pub(super) fn ask(
         &self,
         session: &str,
         question: QuestionId,
-        tool_call: Value,
+        tool_call: &Value,
         choices: Choices,
         inputs: UnboundedSender<Input>,
     ) {
-        let params =
-            json!({"sessionId": session, "toolCall": tool_call, "options": choices.options()});
+        let options = choices.options();
+        // A client that has the store too finds the whole question there.
+        let meta = json!({"punchlist": {"question": question.to_string()}});
+        let about = About::Call { question, choices, inputs };
+        self.request(session, tool_call, &options, Some(meta), about);
+    }
+
+    /// Asks the user of the client for permission to use an MCP server. Without an answer, for example
+    /// because the prompt was cancelled, the receiver fails.
+    pub(super) fn ask_about_server(
+        &self,
+        session: &str,
+        tool_call: &Value,
+    ) -> oneshot::Receiver<ServerAnswer> {
+        let (sender, receiver) = oneshot::channel();
+        self.request(session, tool_call, &ServerAnswer::options(), None, About::Server(sender));
+        receiver
+    }
+
+    fn request(
+        &self,
+        session: &str,
+        tool_call: &Value,
+        options: &[Value],
+        meta: Option<Value>,
+        about: About,
+    ) {
+        let mut params = json!({"sessionId": session, "toolCall": tool_call, "options": options});
+        if let Some(meta) = meta {
+            params["_meta"] = meta;
+        }
         let mut asked = self.asked();
         asked.last = asked.last.saturating_add(1);
         let id = asked.last;
-        let session = session.to_owned();
-        asked.open.insert(id, Permission { session, question, choices, inputs });
+        asked.open.insert(id, Permission { session: session.to_owned(), about });
         drop(asked);
         let method = "session/request_permission";
         self.out.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -79,16 +114,22 @@ impl Client {
     /// Passes on the client's answer to a request. An answer that nobody waits for is ignored.
     pub(super) fn answered(&self, id: &Value, result: &Result<Value, Value>) {
         let found = id.as_u64().and_then(|id| self.asked().open.remove(&id));
-        if let Some(Permission { question, choices, inputs, .. }) = found {
-            inputs.send(Input::Answer(question, choices.chosen(result))).ok();
+        match found.map(|it| it.about) {
+            Some(About::Call { question, choices, inputs }) => {
+                inputs.send(Input::Answer(question, choices.chosen(result))).ok();
+            }
+            Some(About::Server(sender)) => {
+                sender.send(ServerAnswer::chosen(result)).ok();
+            }
+            None => {}
         }
     }
 
     /// Takes back a request whose question was answered elsewhere.
     pub(super) fn settled(&self, question: QuestionId) {
         let mut asked = self.asked();
-        let ids: Vec<u64> =
-            asked.open.iter().filter(|it| it.1.question == question).map(|it| *it.0).collect();
+        let is_about = |it: &Permission| matches!(&it.about, About::Call { question: of, .. } if *of == question);
+        let ids: Vec<u64> = asked.open.iter().filter(|it| is_about(it.1)).map(|it| *it.0).collect();
         for id in ids {
             asked.open.remove(&id);
             let params = json!({"requestId": id});

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{LocalBoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
+use punchlist_agent::mcp::ForeignServers;
 use punchlist_agent::session::Input;
 use punchlist_formats::text::{one_line, truncate};
 use punchlist_model::ConversationId;
@@ -19,7 +20,7 @@ use super::client::Client;
 use super::out::Out;
 use super::prompt;
 use super::rpc::{self, Error, Message};
-use super::turn::OpenSession;
+use super::turn::{OpenSession, Wanted};
 use super::{PATIENCE, Sessions, blocking};
 use crate::lines::{LONGEST, Lines, Next, TooLongLine};
 use crate::skim::Sender;
@@ -75,11 +76,10 @@ enum Done {
     Stopped(&'static str),
 }
 
-/// What a client wants of a session that it opens.
+/// Where a session is to work, and what else the client wants of it.
 struct Place {
     directory: PathBuf,
-    /// The client's name, for the record of who answered.
-    via: String,
+    wanted: Wanted,
 }
 
 impl<R: AsyncRead + Unpin> Connection<R> {
@@ -120,7 +120,7 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         self.stop().await;
     }
 
-    /// Stops all turns.
+    /// Stops all turns, and then the MCP servers of all sessions.
     async fn stop(&mut self) {
         for prompt in self.open.values().filter_map(|it| it.prompt.as_ref()) {
             prompt.inputs.send(Input::Abort).ok();
@@ -130,6 +130,7 @@ impl<R: AsyncRead + Unpin> Connection<R> {
                 // The input has ended, but somebody may still read the output.
                 self.client.answer(&finished.id, finished.result.map(|it| it.answer()));
             }
+            join_all(self.open.values().map(|it| it.session.shut_down())).await;
         };
         // A turn that does not stop is cut off, and the session's next prompt goes on with it.
         tokio::time::timeout(PATIENCE, stopped).await.ok();
@@ -208,7 +209,7 @@ impl<R: AsyncRead + Unpin> Connection<R> {
             "agentCapabilities": {
                 "loadSession": true,
                 "promptCapabilities": {"image": false, "audio": false, "embeddedContext": true},
-                "mcpCapabilities": {"http": false, "sse": false},
+                "mcpCapabilities": {"http": true, "sse": false},
             },
             "agentInfo": {
                 "name": "punchlist",
@@ -225,9 +226,9 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         let directory = directory
             .filter(|it| it.is_absolute())
             .ok_or_else(|| Error::invalid_params("\"cwd\" is the absolute path of a directory"))?;
-        let servers = match &params["mcpServers"] {
-            Value::Array(servers) => servers.len(),
-            Value::Null => 0,
+        let offered = match &params["mcpServers"] {
+            Value::Array(servers) => ForeignServers::of_editor(servers),
+            Value::Null => ForeignServers::default(),
             Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
                 return Err(Error::invalid_params("\"mcpServers\" is a list"));
             }
@@ -236,25 +237,24 @@ impl<R: AsyncRead + Unpin> Connection<R> {
             let why = format!("this connection has {MOST_SESSIONS} sessions: start another agent");
             return Err(Error::invalid_request(why));
         }
-        if servers > 0 {
-            let line = format!(
-                "the editor offers {servers} MCP servers; sessions do not use the MCP servers of an editor yet"
-            );
-            self.sessions.note(&line);
-        }
-        Ok(Place { directory, via: self.name.clone().unwrap_or_default() })
+        offered.notes.iter().for_each(|it| self.sessions.note(it));
+        let via = self.name.clone().unwrap_or_default();
+        let asks_as = params["_meta"]["punchlist"]["name"].as_str();
+        let asks_as = asks_as.map(|it| truncate(&one_line(it), LONGEST_NAME).trim().to_owned());
+        let asks_as = asks_as.filter(|it| !it.is_empty());
+        Ok(Place { directory, wanted: Wanted { via, asks_as, offered } })
     }
 
     fn new_session(&self, id: &Value, params: &Value) -> Result<Work, Error> {
         let (place, sessions) = (self.place(params)?, Arc::clone(&self.sessions));
-        let Place { directory, via } = place;
+        let Place { directory, wanted } = place;
         Ok(finishing(id, None, async move {
             let opened = blocking({
                 let sessions = Arc::clone(&sessions);
                 move || sessions.create(&directory)
             })
             .await?;
-            let session = Arc::new(OpenSession::create(sessions, opened, &via)?);
+            let session = Arc::new(OpenSession::create(sessions, opened, wanted)?);
             let answer = json!({"sessionId": session.id().to_string()});
             Ok(Done::Opened { session, answer })
         }))
@@ -272,14 +272,14 @@ impl<R: AsyncRead + Unpin> Connection<R> {
             return Err(Error::invalid_request(BUSY));
         }
         let client = Arc::clone(&self.client);
-        let Place { directory, via } = place;
+        let Place { directory, wanted } = place;
         Ok(finishing(id, None, async move {
             let opened = blocking({
                 let sessions = Arc::clone(&sessions);
                 move || sessions.load(&directory, session_id)
             })
             .await?;
-            let session = Arc::new(OpenSession::load(sessions, opened, session_id, &via)?);
+            let session = Arc::new(OpenSession::load(sessions, opened, session_id, wanted)?);
             for update in session.replay().await? {
                 client.update(&session_id.to_string(), update);
             }
@@ -300,11 +300,13 @@ impl<R: AsyncRead + Unpin> Connection<R> {
             return Err(Error::invalid_request(BUSY));
         }
         let text = prompt::text(&params["prompt"])?;
+        let turn = params["_meta"]["turnId"].as_str().map(str::to_owned);
         let (sender, receiver) = unbounded_channel();
         open.prompt = Some(Prompt { inputs: sender.clone(), is_cancelled: false });
         let (session, client) = (Arc::clone(&open.session), Arc::clone(&self.client));
         Ok(finishing(id, Some(named.to_owned()), async move {
-            session.work(&text, client, (sender, receiver)).await.map(Done::Stopped)
+            let prompt = (text.as_str(), turn.as_deref());
+            session.work(prompt, client, (sender, receiver)).await.map(Done::Stopped)
         }))
     }
 
@@ -335,7 +337,10 @@ impl<R: AsyncRead + Unpin> Connection<R> {
         }
         if let Ok(Done::Opened { session, .. }) = &result {
             let open = Open { session: Arc::clone(session), prompt: None };
-            self.open.insert(session.id().to_string(), open);
+            if let Some(before) = self.open.insert(session.id().to_string(), open) {
+                // The session was loaded anew, with its own servers.
+                tokio::spawn(async move { before.session.shut_down().await });
+            }
         }
         self.client.answer(&id, result.map(|it| it.answer()));
     }

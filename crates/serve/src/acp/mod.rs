@@ -2,7 +2,7 @@
 //! object per line.
 //!
 //! A client opens sessions and sends prompts; each prompt is one turn of a session. `connection` reads
-//! requests and answers them, `turn` works on a prompt. `rpc`, `prompt`, `updates`, `tool_call`,
+//! requests and answers them, `turn` works on a prompt, `servers` asks about MCP servers. `rpc`, `prompt`, `updates`, `tool_call`,
 //! `permission` and `replay` convert between the protocol and the runtime; they are pure, except that
 //! `tool_call` reads the old text of a file that a call replaces.
 //!
@@ -12,19 +12,23 @@
 mod client;
 mod connection;
 mod out;
+mod outputs;
 mod permission;
 mod prompt;
 mod replay;
 mod rpc;
+mod servers;
 mod tool_call;
 mod turn;
 mod updates;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use punchlist_agent::mcp::{ForeignServer, ForeignServers, Servers};
 use punchlist_agent::session::{SessionSettings, World};
 use punchlist_engine::fail::Fail;
 use punchlist_model::ConversationId;
@@ -44,8 +48,27 @@ pub trait Sessions: Send + Sync + 'static {
     /// if it belongs to another project.
     fn load(&self, directory: &Path, id: ConversationId) -> Result<Opened, Fail>;
 
-    /// Brings the policy of a session up to date, before each prompt: the user may have added rules,
-    /// for example by answering "always".
+    /// The MCP servers that a person must allow before a session uses them: of those that the client
+    /// offers, and of the project's.
+    fn servers_to_ask(
+        &self,
+        world: &World,
+        offered: &ForeignServers,
+    ) -> Result<Vec<ForeignServer>, Fail>;
+
+    /// Records that the person has allowed a server in the project of a session, now and later.
+    fn allow_server(&self, world: &World, server: &ForeignServer) -> Result<(), Fail>;
+
+    /// The MCP servers of a session. Those with a digest in `allowed` are allowed for this session.
+    fn connect(
+        &self,
+        world: &World,
+        offered: &ForeignServers,
+        allowed: &BTreeSet<String>,
+    ) -> Result<Servers, Fail>;
+
+    /// Brings the policy and the workers of a session up to date, before each prompt: the user may have
+    /// added rules, for example by answering "always".
     fn refresh(&self, world: &mut World) -> Result<(), Fail>;
 
     /// Prints a line for whoever looks after the client.
@@ -54,7 +77,7 @@ pub trait Sessions: Send + Sync + 'static {
 
 /// A session that can be worked on.
 pub struct Opened {
-    /// What it needs from the program.
+    /// What it needs from the program, without MCP servers.
     pub world: World,
     /// What the user chose for it.
     pub settings: SessionSettings,

@@ -48,6 +48,11 @@ impl Out {
         self.lines.send(line).ok();
     }
 
+    /// Whether so much is queued that only what must be said should be added.
+    pub(super) fn is_full(&self) -> bool {
+        *self.queued.borrow() >= MOST_QUEUED
+    }
+
     /// Waits until the client has read most of what was queued.
     pub(super) async fn has_room(&self) {
         // The sender is ours, so the wait cannot fail.

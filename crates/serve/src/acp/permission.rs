@@ -1,4 +1,5 @@
-//! A question as the options of a permission request, and the chosen option as an answer. Pure.
+//! Questions about calls and about MCP servers as the options of a permission request, and the chosen
+//! option as an answer. Pure.
 
 use punchlist_formats::view::questions;
 use punchlist_model::call::{Answer, Asked, Offer, Permit, Reach};
@@ -80,6 +81,41 @@ impl Choices {
             }
             (Some("cancelled"), _) => Answer::Refuse(None),
             (_, _) => unknown(),
+        }
+    }
+}
+
+/// The user's answer about an MCP server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ServerAnswer {
+    /// It may be used in this session.
+    Session,
+    /// It may be used in this project, now and later.
+    Project,
+    /// It may not be used.
+    No,
+}
+
+impl ServerAnswer {
+    /// The options of the question, as the client reads them.
+    pub(super) fn options() -> Vec<Value> {
+        [
+            ("once", "Allow in this session", "allow_once"),
+            ("always", "Always allow in this project", "allow_always"),
+            (REJECT, "Reject", "reject_once"),
+        ]
+        .map(|(id, name, kind)| json!({"optionId": id, "name": name, "kind": kind}))
+        .to_vec()
+    }
+
+    /// The answer that the client's response means. Only a chosen option allows anything.
+    pub(super) fn chosen(response: &Result<Value, Value>) -> Self {
+        let Ok(result) = response else { return Self::No };
+        let outcome = &result["outcome"];
+        match (outcome["outcome"].as_str(), outcome["optionId"].as_str()) {
+            (Some("selected"), Some("once")) => Self::Session,
+            (Some("selected"), Some("always")) => Self::Project,
+            (_, _) => Self::No,
         }
     }
 }

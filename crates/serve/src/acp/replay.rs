@@ -56,6 +56,8 @@ fn entry(entry: &Entry, shown: &Shown, calls: &mut BTreeMap<String, String>) -> 
             vec![update("tool_call_update", changed)]
         }
         Entry::Info { text } => info(text),
-        Entry::Told { .. } | Entry::Summary { .. } | Entry::Ended { .. } => Vec::new(),
+        Entry::Told { .. } | Entry::Summary { .. } | Entry::Used { .. } | Entry::Ended { .. } => {
+            Vec::new()
+        }
     }
 }

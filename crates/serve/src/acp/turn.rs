@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_core::future::BoxFuture;
+use punchlist_agent::mcp::{ForeignServers, Servers};
 use punchlist_agent::provider::{ModelCall, Stop};
 use punchlist_agent::session::{
     Ended, Entry, Event, FrontEnd, Input, Recorded, Session, SessionSettings, World,
@@ -17,15 +18,28 @@ use punchlist_model::session::Store;
 use punchlist_model::store::turns::EntryFilter;
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::{Instant, sleep_until};
 
 use super::client::Client;
+use super::outputs::Outputs;
 use super::permission::Choices;
 use super::rpc::Error;
-use super::updates::{Shown, Updates};
+use super::servers::{Asking, SessionServers};
+use super::updates::{Shown, Updates, update};
 use super::{Opened, Sessions, blocking, replay, tool_call};
 
 /// How many of the last entries are searched for the last answer of a turn.
 const LAST_ENTRIES: u32 = 20;
+
+/// What a client wants of a session that it opens.
+pub(super) struct Wanted {
+    /// The client's name, for the record of who answered.
+    pub(super) via: String,
+    /// The name under which the session asks questions, if the client gives it one.
+    pub(super) asks_as: Option<String>,
+    /// The MCP servers that it offers.
+    pub(super) offered: ForeignServers,
+}
 
 /// A session that the client has opened.
 pub(super) struct OpenSession {
@@ -34,6 +48,7 @@ pub(super) struct OpenSession {
     world: World,
     settings: SessionSettings,
     shown: Shown,
+    servers: SessionServers,
     /// Whether the store has it. A new session is stored with its first prompt.
     is_stored: AtomicBool,
 }
@@ -43,11 +58,11 @@ impl OpenSession {
     pub(super) fn create(
         sessions: Arc<dyn Sessions>,
         opened: Opened,
-        via: &str,
+        wanted: Wanted,
     ) -> Result<Self, Fail> {
-        let around = &opened.world.around;
+        let around = &opened.world.place.around;
         let id = ConversationId(around.ids(around.now())?.nth(0));
-        Self::new(sessions, opened, id, via)
+        Self::new(sessions, opened, id, wanted)
     }
 
     /// A stored session.
@@ -55,9 +70,9 @@ impl OpenSession {
         sessions: Arc<dyn Sessions>,
         opened: Opened,
         id: ConversationId,
-        via: &str,
+        wanted: Wanted,
     ) -> Result<Self, Fail> {
-        let session = Self::new(sessions, opened, id, via)?;
+        let session = Self::new(sessions, opened, id, wanted)?;
         session.is_stored.store(true, Ordering::Relaxed);
         Ok(session)
     }
@@ -66,15 +81,19 @@ impl OpenSession {
         sessions: Arc<dyn Sessions>,
         opened: Opened,
         id: ConversationId,
-        via: &str,
+        wanted: Wanted,
     ) -> Result<Self, Fail> {
         let Opened { mut world, settings } = opened;
+        let Wanted { via, asks_as, offered } = wanted;
+        world.user.asks_as = asks_as;
         // Answers are recorded in the name of the person, with the client's.
-        world.person.name = format!("{} via {via}", world.person.name);
+        world.user.person.name = format!("{} via {via}", world.user.person.name);
         let tools = settings.dialect().map_err(Fail::usage)?.tools(Surface::Full);
         let plan_tools = tools.iter().map(|it| it.name.to_owned()).collect();
-        let shown = Shown { root: world.directory.clone(), plan_tools };
-        Ok(Self { sessions, id, world, settings, shown, is_stored: AtomicBool::new(false) })
+        let shown = Shown { root: world.place.directory.clone(), plan_tools };
+        let servers = SessionServers::new(offered);
+        let is_stored = AtomicBool::new(false);
+        Ok(Self { sessions, id, world, settings, shown, servers, is_stored })
     }
 
     pub(super) fn id(&self) -> ConversationId {
@@ -82,7 +101,7 @@ impl OpenSession {
     }
 
     fn store(&self) -> &Arc<dyn Store> {
-        self.world.engine.store()
+        self.world.place.engine.store()
     }
 
     /// The updates that show what happened in the session so far.
@@ -104,32 +123,44 @@ impl OpenSession {
         stored.iter().map(read).collect()
     }
 
-    /// Works on a prompt, and returns why the turn stopped, in the words of the protocol.
+    /// Works on a prompt, whose turn may have an id of the client, and returns why the turn stopped, in the words of the protocol.
     pub(super) async fn work(
         &self,
-        text: &str,
+        (text, turn): (&str, Option<&str>),
         client: Arc<Client>,
-        inputs: (UnboundedSender<Input>, UnboundedReceiver<Input>),
+        mut inputs: (UnboundedSender<Input>, UnboundedReceiver<Input>),
     ) -> Result<&'static str, Error> {
-        let mut session = self.hold(text).await?;
+        let session = self.id.to_string();
+        let asking = Asking { sessions: &self.sessions, world: &self.world, session: &session };
+        let Some(servers) = self.servers.get(&asking, &client, &mut inputs.1).await? else {
+            return Ok("cancelled");
+        };
+        let mut session = self.hold(text, servers).await?;
         let mut front = Front {
             client,
             session: self.id.to_string(),
             shown: self.shown.clone(),
             updates: Updates::new(self.shown.clone()),
+            outputs: Outputs::default(),
             sender: inputs.0,
             inputs: inputs.1,
         };
-        let worked = work(&mut session, text, &mut front).await;
-        let closed = session.close().await;
+        let worked = work(&mut session, (text, turn), &mut front).await;
+        let closed = session.let_go().await;
         let ended = worked?;
         closed?;
         self.stop_reason(&ended).await
     }
 
+    /// Ends the session's MCP servers.
+    pub(super) async fn shut_down(&self) {
+        self.servers.shut_down().await;
+    }
+
     /// Makes this process the one that runs the session.
-    async fn hold(&self, text: &str) -> Result<Session, Fail> {
+    async fn hold(&self, text: &str, servers: Arc<Servers>) -> Result<Session, Fail> {
         let (sessions, mut world) = (Arc::clone(&self.sessions), self.world.clone());
+        world.tools.servers = servers;
         let world = blocking(move || sessions.refresh(&mut world).map(|()| world)).await?;
         if self.is_stored.load(Ordering::Relaxed) {
             return Session::open(world, self.id).await;
@@ -150,7 +181,8 @@ impl OpenSession {
             | Ending::LetGo
             | Ending::Stuck
             | Ending::PlanningFailed
-            | Ending::NotValidated => Ok(match self.last_stop().await? {
+            | Ending::NotValidated
+            | Ending::Unfit => Ok(match self.last_stop().await? {
                 Stop::Finished => "end_turn",
                 Stop::OutputLimit => "max_tokens",
                 Stop::Filtered => "refusal",
@@ -160,7 +192,8 @@ impl OpenSession {
 
     /// Why the last answer of the model ended.
     async fn last_stop(&self) -> Result<Stop, Fail> {
-        let filter = EntryFilter { last: LAST_ENTRIES, ..EntryFilter::default() };
+        let but = Some(Entry::USED);
+        let filter = EntryFilter { last: LAST_ENTRIES, but, ..EntryFilter::default() };
         let entries = self.entries(filter).await?;
         let stop = entries.into_iter().rev().find_map(|it| match it.entry {
             Entry::Answer(answer) => Some(answer.stop),
@@ -170,6 +203,7 @@ impl OpenSession {
             | Entry::Told { .. }
             | Entry::Info { .. }
             | Entry::Summary { .. }
+            | Entry::Used { .. }
             | Entry::Ended { .. } => None,
         });
         Ok(stop.unwrap_or_default())
@@ -177,13 +211,17 @@ impl OpenSession {
 }
 
 /// Goes on with a turn that was cut off, if there is one, and then works on the prompt.
-async fn work(session: &mut Session, text: &str, front: &mut Front) -> Result<Ended, Fail> {
+async fn work(
+    session: &mut Session,
+    (text, turn): (&str, Option<&str>),
+    front: &mut Front,
+) -> Result<Ended, Fail> {
     if let Some(ended) = session.resume(front).await?
         && matches!(ended.ending, Ending::Failed(_) | Ending::Aborted(_))
     {
         return Ok(ended);
     }
-    session.request(text, front).await
+    session.request_in(text, turn, front).await
 }
 
 /// The front end of a session whose user is behind the client.
@@ -192,6 +230,7 @@ struct Front {
     session: String,
     shown: Shown,
     updates: Updates,
+    outputs: Outputs,
     sender: UnboundedSender<Input>,
     inputs: UnboundedReceiver<Input>,
 }
@@ -206,24 +245,56 @@ impl Front {
             None => shown["content"] = serde_json::json!([why]),
         }
         let (choices, sender) = (Choices::of(asked), self.sender.clone());
-        self.client.ask(&self.session, asked.id, shown, choices, sender);
+        self.client.ask(&self.session, asked.id, &shown, choices, sender);
+    }
+
+    /// Sends the output of running calls, if it is time. A client that is behind gets it later.
+    fn send_output(&mut self) {
+        let now = Instant::now();
+        if self.outputs.due(now).is_none_or(|it| it > now) {
+            return;
+        }
+        if self.client.out().is_full() {
+            return self.outputs.put_off(now);
+        }
+        if let Some(output) = self.outputs.take(now) {
+            self.client.update(&self.session, update("tool_call_update", output));
+        }
     }
 }
 
 impl FrontEnd for Front {
     fn event(&mut self, event: Event) {
+        if let Event::CallOutput { call, line } = &event {
+            self.outputs.add(&call.id.0, &line.text);
+            return self.send_output();
+        }
+        if let Event::CallEnded { call, .. } = &event {
+            self.outputs.end(&call.id.0);
+        }
         for update in self.updates.event(&event) {
             self.client.update(&self.session, update);
         }
         if let Event::Asked { asked, call } = &event {
             self.ask(asked, call);
-        } else if let Event::Settled(question) = &event {
+        } else if let Event::Settled { question, .. } = &event {
             self.client.settled(*question);
         }
     }
 
     fn input(&mut self) -> BoxFuture<'_, Input> {
-        // We hold a sender, so there is always a next input or a wait for it.
-        Box::pin(async { self.inputs.recv().await.unwrap_or(Input::Abort) })
+        Box::pin(async {
+            loop {
+                let now = Instant::now();
+                let due = self.outputs.due(now);
+                tokio::select! {
+                    // We hold a sender, so there is always a next input or a wait for it.
+                    input = self.inputs.recv() => return input.unwrap_or(Input::Abort),
+                    () = sleep_until(due.unwrap_or(now)), if due.is_some() => {
+                        self.send_output();
+                    }
+                }
+            }
+        })
     }
 }

@@ -82,7 +82,7 @@ impl Updates {
                 let status = json!({"toolCallId": call.id.0, "status": "in_progress"});
                 self.call(call, status)
             }
-            Event::CallEnded { call, is_error, text } => {
+            Event::CallEnded { call, is_error, text, .. } => {
                 self.call(call, tool_call::ended(call, *is_error, text))
             }
             Event::Plan { now, .. } => vec![plan(now)],
@@ -91,18 +91,28 @@ impl Updates {
                 info(&format!("The answer is not accepted yet: {items} open."))
             }
             Event::Steered(text) => vec![chunk("user_message_chunk", text)],
+            Event::NotQueued { why, .. } => info(&format!("Not queued: {why}.")),
             Event::Info(text) => info(text),
+            Event::Compacting => info("Summarising the conversation."),
             Event::Compacted => info("Older parts of the conversation were summarised."),
             Event::Waiting { until, on } => {
                 let until = until.map(|it| format!(" until {it}")).unwrap_or_default();
                 info(&format!("Waiting for {on}{until}."))
+            }
+            Event::Worker { event, .. } => {
+                if let Event::Answered { calls, .. } = &**event {
+                    // What a worker says is the result of the call that delegates.
+                    return calls.iter().filter_map(|it| self.announce(it)).collect();
+                }
+                self.event(event)
             }
             Event::Ended(ended) => self.ended(ended),
             Event::Began { .. }
             | Event::Text(_)
             | Event::CallOutput { .. }
             | Event::Asked { .. }
-            | Event::Settled(_)
+            | Event::Settled { .. }
+            | Event::Queued(_)
             | Event::Leader(_) => Vec::new(),
         }
     }
@@ -146,6 +156,7 @@ impl Updates {
             Ending::Stuck
             | Ending::PlanningFailed
             | Ending::NotValidated
+            | Ending::Unfit
             | Ending::Aborted(Abort::Budget(_)) => format!("Stopped: {}.", ended.ending.words()),
             // The answer to the prompt says it.
             Ending::Failed(_) | Ending::Aborted(Abort::User) => String::new(),

@@ -78,10 +78,14 @@ fn scenarios() -> Vec<String> {
 #[test]
 #[ignore = "needs the suite: cargo xtask test mcp"]
 fn every_scenario_that_applies_passes() {
+    while_served(|address| check(&format!("http://{address}/mcp")));
+}
+
+/// Runs every scenario that applies against a server.
+pub(crate) fn check(url: &str) {
     let scenarios = scenarios();
     assert!(scenarios.len() > 20, "{scenarios:?}");
-    let failed = while_served(|address| {
-        let url = format!("http://{address}/mcp");
+    let failed = {
         let mut failed = Vec::new();
         for scenario in &scenarios {
             if let Some((_, why)) = DO_NOT.iter().find(|(name, _)| name == scenario) {
@@ -89,7 +93,7 @@ fn every_scenario_that_applies_passes() {
                 continue;
             }
             let applies = APPLY.contains(&scenario.as_str());
-            let (passed, output_text) = suite(&["server", "--url", &url, "--scenario", scenario]);
+            let (passed, output_text) = suite(&["server", "--url", url, "--scenario", scenario]);
             println!("  {}  {scenario}", if passed { "passed        " } else { "FAILED        " });
             if !passed || !applies {
                 failed.push(format!(
@@ -98,7 +102,7 @@ fn every_scenario_that_applies_passes() {
             }
         }
         failed
-    });
+    };
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     for name in APPLY.iter().chain(DO_NOT.iter().map(|it| &it.0)) {
         assert!(scenarios.iter().any(|it| it == name), "the suite has no {name} any more");

@@ -10,5 +10,7 @@
 
 mod calls;
 mod conformance;
+mod example;
+mod http;
 mod lines;
 mod world;

@@ -1,4 +1,4 @@
-//! A migrated database of schema 5, 6 or 7 has the same plans as before, and every item is found by
+//! A migrated database of schema 5, 6, 7 or 8 has the same plans as before, and every item is found by
 //! each kind of reference.
 
 use punchlist_model::needs::{Needs, Reach};
@@ -12,6 +12,25 @@ use super::*;
 const SCHEMA_5: &str = include_str!("../../tests/fixtures/schema_5.sql");
 const SCHEMA_6: &str = include_str!("../../tests/fixtures/schema_6.sql");
 const SCHEMA_7: &str = include_str!("../../tests/fixtures/schema_7.sql");
+
+/// What a database of schema 8 has besides: a conversation with a turn, an entry and a message.
+const CONVERSATION_8: &str = "\
+    INSERT INTO conversation(key, id, project, directory, title, settings, state, turns, created_at, \
+    changed_at) VALUES (1, '019a8f2c-1f3a-7000-8000-aaaaaaaaaaaa', '/tmp/shop', '/tmp/shop', \
+    'Write it', '{}', 'idle', 1, 1767322860000, 1767323520000);
+    INSERT INTO turn(conversation, number, id, plan, began_at, machine) \
+    VALUES (1, 1, 'turn', NULL, 1767322860000, '{}');
+    INSERT INTO turn_entry(conversation, number, turn, at, kind, body) \
+    VALUES (1, 1, 1, 1767322860000, 'user', '{}');
+    INSERT INTO message(conversation, seq, id, steer, at, text) VALUES \
+    ('019a8f2c-1f3a-7000-8000-aaaaaaaaaaaa', 1, '019a8f2c-1f3a-7000-8000-bbbbbbbbbbbb', 0, \
+    1767322860000, 'and then this');
+    PRAGMA user_version = 8;";
+
+/// A database of schema 8: what version 8 added to version 7, with a conversation.
+fn schema_8() -> String {
+    format!("{SCHEMA_7}{}{CONVERSATION_8}", crate::migrate::TO_8)
+}
 
 fn store_at(path: std::path::PathBuf) -> Sqlite {
     Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap()
@@ -93,7 +112,7 @@ fn titled_item<'a>(plan: &'a Plan, title: &str) -> &'a Item {
 
 #[test]
 fn a_database_of_an_older_schema_keeps_its_plans_and_journals() {
-    for sql in [SCHEMA_5, SCHEMA_6, SCHEMA_7] {
+    for sql in [SCHEMA_5, SCHEMA_6, SCHEMA_7, &schema_8()] {
         let (_directory, store) = upgraded(sql);
         let all = all(&store);
         let titles: Vec<&str> = all.iter().map(|(plan, _)| plan.title.as_str()).collect();
@@ -128,7 +147,7 @@ fn a_database_of_an_older_schema_keeps_its_plans_and_journals() {
 
 #[test]
 fn a_plan_that_was_found_by_a_hash_is_found_by_what_it_was_made_for() {
-    for sql in [SCHEMA_5, SCHEMA_6, SCHEMA_7] {
+    for sql in [SCHEMA_5, SCHEMA_6, SCHEMA_7, &schema_8()] {
         let (_directory, store) = upgraded(sql);
         let title = |what: MadeFor| {
             let id = now(store.plan_for(what)).unwrap();
@@ -156,6 +175,20 @@ fn an_upgraded_schema_is_the_same_as_a_new_one() {
     assert_eq!(schema(&upgraded(SCHEMA_5).1), new);
     assert_eq!(schema(&upgraded(SCHEMA_6).1), new);
     assert_eq!(schema(&upgraded(SCHEMA_7).1), new);
+    assert_eq!(schema(&upgraded(&schema_8()).1), new);
+}
+
+#[test]
+fn a_conversation_of_schema_8_keeps_its_turns_and_its_queue_and_is_not_paused() {
+    use punchlist_model::call::CallStore;
+    use punchlist_model::store::turns::{ConversationFilter, EntryFilter, TurnStore};
+    let (_directory, store) = upgraded(&schema_8());
+    let found = now(store.conversations(ConversationFilter::default())).unwrap().remove(0);
+    assert_eq!((found.title.as_str(), found.turns, found.queue_paused), ("Write it", 1, false));
+    assert_eq!(now(store.turns(found.id)).unwrap()[0].id, "turn");
+    assert_eq!(now(store.entries(found.id, EntryFilter::default())).unwrap()[0].kind, "user");
+    let waiting = now(store.messages(found.id.to_string())).unwrap();
+    assert_eq!(waiting[0].text, "and then this");
 }
 
 #[test]

@@ -6,6 +6,12 @@ mod conformance;
 #[cfg(test)]
 mod example;
 #[cfg(test)]
+mod pooler;
+#[cfg(test)]
+mod postgres;
+#[cfg(test)]
+mod roles;
+#[cfg(test)]
 mod sqlite;
 #[cfg(test)]
 mod support;

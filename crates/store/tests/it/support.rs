@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -18,6 +19,17 @@ use punchlist_model::{
 };
 use serde_json::json;
 
+/// The directory of the programs of a PostgreSQL server.
+pub(crate) fn server_programs() -> PathBuf {
+    let programs = std::env::var_os("PUNCHLIST_TEST_POSTGRES");
+    PathBuf::from(programs.expect("run by `cargo xtask test postgres`"))
+}
+
+/// The address of a new database on a PostgreSQL server.
+pub(crate) fn database() -> String {
+    punchlist_testkit::postgres::database(&server_programs())
+}
+
 struct Unpark(Thread);
 
 impl Wake for Unpark {
@@ -26,7 +38,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Waits for a future, with a timeout of half a minute.
+/// Waits for a future, with a timeout of a minute.
 #[track_caller]
 pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -35,9 +47,9 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     loop {
         match future.as_mut().poll(&mut Context::from_waker(&waker)) {
             Poll::Ready(value) => return value,
-            Poll::Pending => thread::park_timeout(Duration::from_secs(30)),
+            Poll::Pending => thread::park_timeout(Duration::from_secs(60)),
         }
-        assert!(start.elapsed() < Duration::from_secs(30), "nothing came");
+        assert!(start.elapsed() < Duration::from_secs(60), "nothing came");
     }
 }
 

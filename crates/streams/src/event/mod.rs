@@ -153,6 +153,20 @@ impl<'a> Item<'a> {
     }
 }
 
+/// A source that a text refers to, as the model's provider names it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Citation<'a> {
+    /// Its title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<Text<'a>>,
+    /// Its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<Text<'a>>,
+    /// The cited text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quote: Option<Text<'a>>,
+}
+
 /// Who wrote a `text`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -173,6 +187,28 @@ impl Role {
             Self::User => "user",
             Self::System => "system",
         }
+    }
+}
+
+/// What happened to a message in the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueChange {
+    /// It waits.
+    Queued,
+    /// It waits with another text.
+    Edited,
+    /// It was removed.
+    Removed,
+    /// The agent works on it now.
+    Taken,
+}
+
+impl QueueChange {
+    /// Whether the message was queued. This is not written.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_queued(&self) -> bool {
+        *self == Self::Queued
     }
 }
 
@@ -215,6 +251,12 @@ pub struct Usage {
     /// Tokens of the model's reasoning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_tokens: Option<u64>,
+    /// Tokens in the model's context after its last call, if the source counts calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_tokens: Option<u64>,
+    /// How many tokens the model's context may have, if the source says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
     /// The cost in US dollars.
     #[serde(skip_serializing_if = "is_no_number")]
     pub cost_usd: Option<f64>,
@@ -252,6 +294,9 @@ pub enum Kind<'a> {
         /// The user's prompt.
         #[serde(skip_serializing_if = "Option::is_none")]
         prompt: Option<Text<'a>>,
+        /// The source's id of the turn.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        turn_id: Option<Text<'a>>,
     },
     /// A message.
     #[serde(rename = "text")]
@@ -263,6 +308,9 @@ pub enum Kind<'a> {
         /// Whether it continues the previous text.
         #[serde(skip_serializing_if = "Not::not")]
         delta: bool,
+        /// The sources that the text refers to.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        citations: &'a [Citation<'a>],
     },
     /// The model's reasoning.
     #[serde(rename = "thinking")]
@@ -335,11 +383,20 @@ pub enum Kind<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         output: Option<Text<'a>>,
     },
-    /// The user sent a message that waits in the queue.
+    /// The queue of the user's messages changed.
     #[serde(rename = "message.queued")]
     MessageQueued {
         /// The message.
         text: Text<'a>,
+        /// What happened to it.
+        #[serde(skip_serializing_if = "QueueChange::is_queued")]
+        change: QueueChange,
+        /// The source's id of the message.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message_id: Option<Text<'a>>,
+        /// Whether the model hears it at its next call, before the turn has ended.
+        #[serde(skip_serializing_if = "Not::not")]
+        steers: bool,
     },
     /// The whole list, after a change.
     #[serde(rename = "todo_list")]

@@ -53,6 +53,43 @@ pub enum Role {
     System,
 }
 
+/// A source that a text refers to, as the model's provider names it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct Citation {
+    /// Its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Its address. Nobody has checked it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The cited text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quote: Option<String>,
+}
+
+/// What happened to a message in the queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QueueChange {
+    /// It waits.
+    #[default]
+    Queued,
+    /// It waits with another text.
+    Edited,
+    /// It was removed.
+    Removed,
+    /// The agent works on it now.
+    Taken,
+}
+
+impl QueueChange {
+    /// Whether the message was queued. This is not written.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_queued(&self) -> bool {
+        *self == Self::Queued
+    }
+}
+
 /// How a tool call or a turn ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -137,6 +174,9 @@ pub enum Kind {
         /// The user's prompt.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<String>,
+        /// The source's id of the turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        turn_id: Option<String>,
     },
     /// A message.
     #[serde(rename = "text")]
@@ -148,6 +188,10 @@ pub enum Kind {
         /// Whether it continues the previous text.
         #[serde(default, skip_serializing_if = "is_false")]
         delta: bool,
+        /// The sources that the text refers to. With `delta` and an empty text, they belong to the previous
+        /// text.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        citations: Vec<Citation>,
     },
     /// The model's reasoning.
     #[serde(rename = "thinking")]
@@ -220,11 +264,20 @@ pub enum Kind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
     },
-    /// The user sent a message that waits in the queue.
+    /// The queue of the user's messages changed.
     #[serde(rename = "message.queued")]
     MessageQueued {
         /// The message.
         text: String,
+        /// What happened to it; `queued` if this is left out.
+        #[serde(default, skip_serializing_if = "QueueChange::is_queued")]
+        change: QueueChange,
+        /// The source's id of the message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message_id: Option<String>,
+        /// Whether the model hears it at its next call, before the turn has ended.
+        #[serde(default, skip_serializing_if = "is_false")]
+        steers: bool,
     },
     /// The whole list, after a change.
     #[serde(rename = "todo_list")]
@@ -252,6 +305,12 @@ pub enum Kind {
         /// Tokens of the model's reasoning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reasoning_tokens: Option<u64>,
+        /// Tokens in the model's context after its last call, if the source counts calls.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_tokens: Option<u64>,
+        /// How many tokens the model's context may have, if the source says so.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        context_window: Option<u64>,
         /// The cost in US dollars.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost_usd: Option<f64>,

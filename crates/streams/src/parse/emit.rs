@@ -234,7 +234,7 @@ impl<'a> Emit<'a> {
             timestamp: self.core.timestamp,
         };
         self.go_to(&held);
-        self.tell(Kind::TurnStarted { prompt: None });
+        self.tell(Kind::TurnStarted { prompt: None, turn_id: None });
         self.go_to(&now);
     }
 
@@ -253,7 +253,7 @@ impl<'a> Emit<'a> {
             .is_some_and(|it| it.session == self.core.session && it.sub == self.core.sub);
         let kind = if is_held && let Kind::Text { role: Role::User, text, .. } = kind {
             self.core.held = None;
-            Kind::TurnStarted { prompt: Some(text) }
+            Kind::TurnStarted { prompt: Some(text), turn_id: None }
         } else {
             kind
         };

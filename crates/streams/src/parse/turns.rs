@@ -29,14 +29,14 @@ impl Turn {
             Self::Answered => self.ends(Outcome::Success, None, emit),
         }
         *self = Self::Runs;
-        emit.event(Kind::TurnStarted { prompt });
+        emit.event(Kind::TurnStarted { prompt, turn_id: None });
     }
 
     /// Handles an action of the agent; `answered` says that it was a text without a tool call.
     pub(crate) fn goes_on(&mut self, answered: bool, emit: &mut Emit<'_>) {
         match self {
             Self::Unknown => return,
-            Self::Over => emit.event(Kind::TurnStarted { prompt: None }),
+            Self::Over => emit.event(Kind::TurnStarted { prompt: None, turn_id: None }),
             Self::Runs | Self::Answered => {}
         }
         *self = if answered { Self::Answered } else { Self::Runs };

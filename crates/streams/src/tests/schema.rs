@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use super::parse;
 use crate::event::owned;
 use crate::event::{
-    AgentId, AgentType, Event, Item, Kind, KindName, Outcome, Role, Status, Text, Usage,
+    AgentId, AgentType, Citation, Event, Item, Kind, KindName, Outcome, QueueChange, Role, Status,
+    Text, Usage,
 };
 
 static SCHEMA: LazyLock<jsonschema::Validator> =
@@ -31,8 +32,8 @@ fn samples() -> Vec<Kind<'static>> {
     let text = || Text::from("a \"text\"\n\u{1b}");
     vec![
         Kind::SessionStarted { model: Some(text()), cwd: Some(text()), version: Some(text()) },
-        Kind::TurnStarted { prompt: Some(text()) },
-        Kind::Text { role: Role::System, text: text(), delta: true },
+        Kind::TurnStarted { prompt: Some(text()), turn_id: Some(text()) },
+        Kind::Text { role: Role::System, text: text(), delta: true, citations: &[] },
         Kind::Thinking { text: text(), delta: true },
         Kind::Info { text: text() },
         Kind::ToolScheduled { call_id: text(), name: text(), input: None },
@@ -45,13 +46,20 @@ fn samples() -> Vec<Kind<'static>> {
             status: Outcome::Cancelled,
             output: Some(text()),
         },
-        Kind::MessageQueued { text: text() },
+        Kind::MessageQueued {
+            text: text(),
+            change: QueueChange::Taken,
+            message_id: Some(text()),
+            steers: true,
+        },
         Kind::TodoList { todo_id: "x#1".into(), items: ITEMS, unconfirmed: true },
         Kind::Usage(Usage {
             input_tokens: Some(1),
             output_tokens: Some(u64::MAX),
             cached_tokens: Some(0),
             reasoning_tokens: Some(4),
+            context_tokens: Some(5),
+            context_window: Some(200_000),
             cost_usd: Some(0.125),
             cumulative: true,
         }),
@@ -91,6 +99,14 @@ fn every_kind_is_written_as_its_owned_form_and_fits_the_schema() {
     };
     let todo_id = "x#1".into();
     check(&line(Kind::TodoList { todo_id, items: &[item], unconfirmed: false }));
+    let nothing = Citation { title: None, url: None, quote: None };
+    let whole = Citation {
+        title: Some("The manual".into()),
+        url: Some("https://example.org/manual".into()),
+        quote: Some("Turn it\u{1b}[31m off.".into()),
+    };
+    let (role, text) = (Role::Assistant, Text::from("Turn it off."));
+    check(&line(Kind::Text { role, text, delta: false, citations: &[whole, nothing] }));
 }
 
 #[test]
@@ -121,7 +137,7 @@ fn a_line_that_is_no_event_does_not_fit_the_schema() {
 fn an_events_id_is_that_of_its_agent_line_and_index() {
     let id = |agent: &str, line, index| {
         let agent = AgentId::new(agent.to_owned());
-        let kind = Kind::TurnStarted { prompt: None };
+        let kind = Kind::TurnStarted { prompt: None, turn_id: None };
         let agent_type = AgentType::Acp;
         Event { agent: &agent, agent_type, timestamp: None, line, index, kind }.id().to_string()
     };

@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_model::agents::{Entry, Listed, NoList, Row, State};
+use punchlist_model::agents::{Entry, Listed, NoList, Row, SessionFacts, Spent, State};
+use punchlist_model::call::Question;
 use punchlist_model::session::{Session, SessionKey};
 use punchlist_model::store::AttachmentKey;
 use punchlist_model::store::turns::{Conversation, ConversationState};
@@ -57,12 +58,25 @@ pub struct Known<'a> {
     pub streams: Vec<(&'a Seen, Life)>,
     /// The sessions in the store.
     pub sessions: Vec<(&'a Session, Life)>,
-    /// The sessions of our own agent, and whether a process runs each.
-    pub conversations: Vec<(&'a Conversation, bool)>,
+    /// The sessions of our own agent.
+    pub own_sessions: Vec<OwnSession<'a>>,
     /// Plans, and who works on each.
     pub plans: Vec<(Option<&'a AttachmentKey>, &'a Plan)>,
+    /// The questions of the store that wait for an answer, oldest first.
+    pub questions: Vec<&'a Question>,
     /// Agents whose last event is older and that do not run are left out; milliseconds since 1970.
     pub since: Option<i64>,
+}
+
+/// A session of our own agent.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnSession<'a> {
+    /// Its record.
+    pub conversation: &'a Conversation,
+    /// Whether a process runs it.
+    pub is_running: bool,
+    /// Its model and context.
+    pub facts: &'a SessionFacts,
 }
 
 /// One agent, while its row is built.
@@ -76,9 +90,11 @@ struct Parts<'a> {
     /// The working sub-agent with the last event.
     helper: Option<&'a Seen>,
     session: Option<&'a Session>,
-    /// The session, if it is one of our own agent, and whether a process runs it.
-    conversation: Option<(&'a Conversation, bool)>,
+    /// The session, if it is one of our own agent.
+    own: Option<OwnSession<'a>>,
     plan: Option<&'a Plan>,
+    /// The oldest waiting question about its plan.
+    question: Option<&'a Question>,
     life: Life,
 }
 
@@ -114,10 +130,10 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         part.life = part.life.or(*life);
         part.session = Some(session);
     }
-    for (conversation, is_running) in &known.conversations {
-        let own = name(AgentType::Punchlist).to_owned();
-        let part = parts.entry((own, conversation.id.to_string(), None)).or_default();
-        part.conversation = Some((conversation, *is_running));
+    for own in &known.own_sessions {
+        let agent = name(AgentType::Punchlist).to_owned();
+        let part = parts.entry((agent, own.conversation.id.to_string(), None)).or_default();
+        part.own = Some(*own);
     }
     let mut rows = Vec::new();
     for (key, plan) in &known.plans {
@@ -134,6 +150,14 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         }
     }
     tell_plans_apart(&mut rows);
+    for question in &known.questions {
+        let is_about = |it: &&Plan| question.plan == Some(it.id);
+        let part = parts.values_mut().find(|it| it.plan.as_ref().is_some_and(is_about));
+        match part {
+            Some(part) => part.question = part.question.or(Some(question)),
+            None => ask(&mut rows, question),
+        }
+    }
     join_taps(&mut parts);
     let lives: BTreeMap<(String, String), Life> =
         parts.iter().map(|((agent, id, _), it)| ((agent.clone(), id.clone()), it.life)).collect();
@@ -145,6 +169,12 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         }
         rows.extend(part.row(key, known.since, now));
     }
+    sort(&mut rows);
+    rows
+}
+
+/// Sorts rows by state.
+fn sort(rows: &mut [Row]) {
     let places: BTreeMap<String, (u8, i64)> =
         rows.iter().map(|row| (row.key.clone(), order(row))).collect();
     rows.sort_by_cached_key(|row| {
@@ -153,6 +183,18 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         let place = parent.copied().filter(|it| it.0 <= place.0).unwrap_or(place);
         (place, row.key.clone())
     });
+}
+
+/// Brings the rows of each project together. The first row of a project stays in place, so a project
+/// comes before another if it has the row that comes first.
+pub fn group(rows: Vec<Row>) -> Vec<Row> {
+    let mut projects: BTreeMap<String, usize> = BTreeMap::new();
+    for row in &rows {
+        let next = projects.len();
+        projects.entry(row.project.clone()).or_insert(next);
+    }
+    let mut rows = rows;
+    rows.sort_by_key(|row| projects.get(&row.project).copied());
     rows
 }
 
@@ -260,7 +302,7 @@ impl Parts<'_> {
         let is_known = self.seen.is_some()
             || self.heard_by_tap.is_some()
             || self.session.is_some()
-            || self.conversation.is_some();
+            || self.own.is_some();
         if !is_known && list.as_ref().is_none_or(|it| it.open == 0) {
             return None;
         }
@@ -268,7 +310,7 @@ impl Parts<'_> {
             self.last_seen().map(|it| it.last),
             self.heard,
             self.session.map(|it| it.seen_at.as_millisecond()),
-            self.conversation.map(|(it, _)| it.changed_at.as_millisecond()),
+            self.own.map(|it| it.conversation.changed_at.as_millisecond()),
             self.plan.map(|it| it.updated_at.as_millisecond()),
         ];
         let last = times.into_iter().flatten().max().unwrap_or(now);
@@ -290,12 +332,50 @@ impl Parts<'_> {
         let directory =
             directory.or_else(|| self.all_seen().find_map(|it| it.directory.as_deref()));
         let directory = directory.or_else(|| Some(self.session?.directory.as_str()));
+        let directory = directory.or_else(|| Some(self.own?.conversation.directory.as_str()));
+        let known_project = [
+            self.plan.map(|it| it.project.as_str()),
+            self.session.map(|it| it.project.as_str()),
+            self.own.map(|it| it.conversation.project.as_str()),
+            directory,
+        ];
+        let project = known_project.into_iter().flatten().find(|it| !it.is_empty());
+        let project = project.unwrap_or_default().to_owned();
         let place = directory.map(last_part).filter(|it| !it.is_empty());
         let place = place.unwrap_or_else(|| session.chars().take(8).collect());
         let key = format!("{agent}/{session}/{}", sub_agent.as_deref().unwrap_or_default());
-        let model = self.all_seen().find_map(|it| it.model.clone()).unwrap_or_default();
+        let model = self.all_seen().find_map(|it| it.model.clone());
+        let model = model.or_else(|| Some(self.own?.facts.model.clone())).unwrap_or_default();
         let no_list = self.no_list();
-        Some(Row { key, agent, sub_agent, place, model, state, list, no_list, at, began })
+        let said = self.last_seen().map(|it| it.said.clone()).unwrap_or_default();
+        let question = self.question.map(|it| it.asked.id);
+        let turns = self.own.map_or(0, |it| it.conversation.turns);
+        Some(Row {
+            key,
+            agent,
+            sub_agent,
+            project,
+            place,
+            model,
+            state,
+            list,
+            no_list,
+            at,
+            began,
+            said,
+            spent: self.spent(),
+            question,
+            turns,
+        })
+    }
+
+    fn spent(&self) -> Spent {
+        if let Some(OwnSession { conversation, facts, .. }) = self.own {
+            let cost_micros = Some(conversation.used.cost_micros).filter(|it| *it > 0);
+            return Spent { context: facts.context, window: None, cost_micros };
+        }
+        let mut all = self.all_seen().map(|it| it.spent);
+        all.find(|it| *it != Spent::default()).unwrap_or_default()
     }
 
     /// Whether a sub-agent's work counts as the agent's own. A sub-agent with a list has its own
@@ -313,8 +393,11 @@ impl Parts<'_> {
     }
 
     fn state(&self, list: Option<&Listed>, last: i64, now: i64) -> State {
-        if let Some((conversation, is_running)) = self.conversation {
-            return own_state(conversation, is_running);
+        if let Some(question) = self.question {
+            return State::Asks(words(question));
+        }
+        if let Some(own) = self.own {
+            return own_state(own.conversation, own.is_running);
         }
         let seen = self.last_seen();
         let phase = seen.map(|it| it.phase).unwrap_or_default();
@@ -378,6 +461,38 @@ fn failed(phase: Phase, seen: Option<&Seen>) -> Option<State> {
     }
 }
 
+/// What a question is about, in a line: the command, else what the call would do.
+fn words(question: &Question) -> String {
+    let asked = &question.asked;
+    asked.command.clone().unwrap_or_else(|| format!("{}: {}", asked.title, asked.what))
+}
+
+/// Shows a question in the row of its plan; without one, in a row of its own.
+fn ask(rows: &mut Vec<Row>, question: &Question) {
+    let state = State::Asks(words(question));
+    let id = question.asked.id;
+    let key = question.plan.map(|it| format!("plan/{it}"));
+    if let Some(row) = rows.iter_mut().find(|it| Some(&it.key) == key.as_ref()) {
+        if row.question.is_none() {
+            (row.state, row.question) = (state, Some(id));
+        }
+        return;
+    }
+    let at = question.asked.at.as_millisecond();
+    rows.push(Row {
+        key: format!("question/{id}"),
+        agent: "run".to_owned(),
+        project: question.project.clone(),
+        place: last_part(&question.project),
+        model: question.asked.title.clone(),
+        state,
+        at,
+        began: at,
+        question: Some(id),
+        ..Row::default()
+    });
+}
+
 /// A row for a plan without a session. A finished plan gets none.
 fn by_hand(plan: &Plan) -> Option<Row> {
     let list = of_plan(plan);
@@ -390,7 +505,7 @@ fn by_hand(plan: &Plan) -> Option<Row> {
     Some(Row {
         key: format!("plan/{}", plan.id),
         agent: Row::PLAN.to_owned(),
-        sub_agent: None,
+        project: plan.project.clone(),
         place: last_part(&plan.project),
         model: title,
         state,
@@ -398,6 +513,7 @@ fn by_hand(plan: &Plan) -> Option<Row> {
         began: plan.created_at.as_millisecond(),
         list: Some(list),
         no_list: NoList::NotYet,
+        ..Row::default()
     })
 }
 

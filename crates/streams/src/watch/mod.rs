@@ -9,5 +9,5 @@ pub mod tell;
 #[cfg(test)]
 mod tests;
 
-pub use join::{Known, Life, rows};
+pub use join::{Known, Life, OwnSession, group, rows};
 pub use seen::{Fold, Phase, Seen, Todo, Todos};

@@ -4,8 +4,9 @@
 //! not decide what is shown.
 
 use punchlist_model::Status;
+use punchlist_model::agents::Spent;
 
-use crate::event::{self, AgentType, Event, Kind, Outcome, RawJson, Text};
+use crate::event::{self, AgentType, Event, Kind, Outcome, RawJson, Text, Usage};
 
 /// Maximum of agents of one session. Of the sub-agents, those with the latest events are kept.
 const MOST_AGENTS: usize = 64;
@@ -15,6 +16,8 @@ const MOST_LIST: usize = 1 << 20;
 const LONGEST_TEXT: usize = 4 << 10;
 /// Maximum length of a question, model name or directory.
 const LONGEST_WORD: usize = 512;
+/// Maximum length of the end of the agent's last text.
+const LONGEST_SAID: usize = 2 << 10;
 /// Maximum of open questions.
 const MOST_QUESTIONS: usize = 16;
 
@@ -91,6 +94,10 @@ pub struct Seen {
     pub last: i64,
     /// Whether the last event was a text. Not every program reports the end of a turn.
     pub has_answered: bool,
+    /// The end of its last text.
+    pub said: String,
+    /// Its context and cost, as far as it reports them.
+    pub spent: Spent,
     /// Calls that wait for the user, oldest first.
     asks: Vec<(String, String)>,
 }
@@ -110,6 +117,8 @@ impl Seen {
             turn_began: None,
             last: at,
             has_answered: false,
+            said: String::new(),
+            spent: Spent::default(),
             asks: Vec::new(),
         }
     }
@@ -177,15 +186,16 @@ impl Seen {
             Kind::Error { message, recoverable, .. } => {
                 self.error = (!recoverable).then(|| cut(&message.to_str(), LONGEST_WORD));
             }
-            Kind::Text { role: event::Role::Assistant, .. } => {
+            Kind::Text { role: event::Role::Assistant, text, delta, .. } => {
+                self.says(&text.to_str(), *delta && self.has_answered);
                 self.works(at);
                 self.has_answered = true;
             }
+            Kind::Usage(usage) => spend(&mut self.spent, usage),
             Kind::Thinking { .. } => self.works(at),
             Kind::Text { role: event::Role::User | event::Role::System, .. }
             | Kind::Info { .. }
             | Kind::MessageQueued { .. }
-            | Kind::Usage(_)
             | Kind::Warning { .. } => {}
         }
     }
@@ -196,6 +206,17 @@ impl Seen {
         if self.phase != Phase::Working {
             self.phase = Phase::Working;
             self.turn_began = Some(at);
+        }
+    }
+
+    /// Keeps the end of a text. `goes_on`: it continues the text before it.
+    fn says(&mut self, text: &str, goes_on: bool) {
+        if !goes_on {
+            self.said.clear();
+        }
+        self.said.push_str(tail(text, LONGEST_SAID));
+        if self.said.len() > LONGEST_SAID {
+            self.said = tail(&self.said, LONGEST_SAID).to_owned();
         }
     }
 
@@ -274,6 +295,26 @@ fn question(input: &str, field: &str) -> Option<String> {
     let value: serde_json::Value = serde_json::from_str(input).ok()?;
     let found = value.get(field).or_else(|| value.pointer(&format!("/questions/0/{field}")));
     found.and_then(|it| it.as_str()).map(str::to_owned)
+}
+
+/// Adds what the agent reports. Sums of tokens are no context.
+fn spend(spent: &mut Spent, usage: &Usage) {
+    spent.context = usage.context_tokens.or(spent.context);
+    spent.window = usage.context_window.or(spent.window);
+    if let Some(cost) = usage.cost_usd.filter(|it| it.is_finite() && *it >= 0.0) {
+        let micros = (cost * 1e6).round() as u64;
+        let before = spent.cost_micros.filter(|_| !usage.cumulative).unwrap_or(0);
+        spent.cost_micros = Some(before.saturating_add(micros));
+    }
+}
+
+/// The end of a text, at most `most` bytes.
+fn tail(text: &str, most: usize) -> &str {
+    let mut from = text.len().saturating_sub(most);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    text.get(from..).unwrap_or_default()
 }
 
 /// The beginning of a text, at most `most` bytes.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use punchlist_model::agents::Row;
 use punchlist_model::store::AttachmentKey;
-use punchlist_model::{Item, Plan, Status};
+use punchlist_model::{Item, Plan, Status, Timestamp};
 
 use crate::event::{self, AgentId, AgentType, Event, Kind, Text};
 
@@ -25,6 +25,17 @@ pub fn plan(key: Option<&AttachmentKey>, plan: &Plan, out: &mut Vec<u8>) {
 
 /// The present plan, as the list of this agent.
 pub fn list(agent: &AgentId, agent_type: AgentType, plan: &Plan, out: &mut Vec<u8>) {
+    list_at(agent, agent_type, plan, plan.updated_at, out);
+}
+
+/// The same, told at another time than that of the plan's last change.
+pub fn list_at(
+    agent: &AgentId,
+    agent_type: AgentType,
+    plan: &Plan,
+    at: Timestamp,
+    out: &mut Vec<u8>,
+) {
     let items: Vec<event::Item<'_>> =
         plan.nested().into_iter().map(|(_, item)| entry(plan, item)).collect();
     let kind =
@@ -32,7 +43,7 @@ pub fn list(agent: &AgentId, agent_type: AgentType, plan: &Plan, out: &mut Vec<u
     let event = Event {
         agent,
         agent_type,
-        timestamp: Some(plan.updated_at.as_millisecond()),
+        timestamp: Some(at.as_millisecond()),
         line: plan.revision.0,
         index: OURS,
         kind,

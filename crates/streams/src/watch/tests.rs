@@ -160,7 +160,7 @@ fn memory_is_bounded_whatever_a_stream_says() {
     let mut fold = Fold::default();
     for n in 0..1000 {
         let id = crate::event::AgentId::new(format!("s{n}"));
-        let kind = crate::event::Kind::TurnStarted { prompt: None };
+        let kind = crate::event::Kind::TurnStarted { prompt: None, turn_id: None };
         let event = Event {
             agent: &id,
             agent_type: AgentType::Acp,
@@ -282,7 +282,7 @@ fn of_many_sub_agents_those_that_were_heard_of_last_are_kept_and_their_agent_is(
     let mut fold = Fold::default();
     let mut take = |id: &str, ago: i64| {
         let id = crate::event::AgentId::new(id.to_owned());
-        let kind = crate::event::Kind::TurnStarted { prompt: None };
+        let kind = crate::event::Kind::TurnStarted { prompt: None, turn_id: None };
         let (agent_type, timestamp) = (AgentType::ClaudeCode, Some(at(ago)));
         fold.event(&Event { agent: &id, agent_type, timestamp, line: 1, index: 0, kind }, NOW);
     };

@@ -18,6 +18,7 @@ mod script;
 mod server;
 #[cfg(test)]
 mod tests;
+mod usage_limit;
 
 pub use api::Api;
 pub use request::{Request, ToolResult};

@@ -13,10 +13,10 @@ use axum::routing::{get, post};
 use futures_util::stream;
 use serde_json::{Value, json};
 
-use super::Api;
 use super::api::Event;
 use super::script::{Ending, Message, Turn};
 use super::server::{Asked, Shared};
+use super::{Api, usage_limit};
 
 /// Every path that agents use.
 pub(super) fn routes(state: Arc<Shared>) -> Router {
@@ -146,6 +146,16 @@ async fn reply(state: Arc<Shared>, asked: Asked, streamed: bool) -> Response {
         Turn::TryLater { status, retry_after } => {
             let response = error(api, status, "rate_limit_error", id);
             ([(header::RETRY_AFTER, retry_after)], response).into_response()
+        }
+        Turn::UsageLimit { wait } => {
+            let (headers, body) = usage_limit::answer(api, wait, id);
+            let mut response = (StatusCode::TOO_MANY_REQUESTS, Json(body)).into_response();
+            for (name, value) in headers {
+                if let Ok(value) = value.parse() {
+                    response.headers_mut().insert(name, value);
+                }
+            }
+            response
         }
         Turn::Error { status, kind } => error(api, status, &kind, id),
         Turn::TooLong => (StatusCode::BAD_REQUEST, Json(api.too_long(id))).into_response(),

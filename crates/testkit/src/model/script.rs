@@ -32,6 +32,11 @@ pub enum Turn {
         /// The header: seconds, or a date.
         retry_after: String,
     },
+    /// An error: the usage limit of the account is reached, as each API says it.
+    UsageLimit {
+        /// How long it lasts.
+        wait: Duration,
+    },
     /// The answer is said to be at another address.
     Redirect {
         /// The address.
@@ -301,6 +306,12 @@ impl Script {
     #[must_use]
     pub fn tries_later(self, status: u16, retry_after: &str) -> Self {
         self.turn(Turn::TryLater { status, retry_after: retry_after.to_owned() })
+    }
+
+    /// Answers once that the usage limit of the account is reached, for so long.
+    #[must_use]
+    pub fn reaches_limit(self, wait: Duration) -> Self {
+        self.turn(Turn::UsageLimit { wait })
     }
 
     /// Never answers one request.

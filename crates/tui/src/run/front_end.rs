@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 use punchlist_engine::fail::Fail;
+use punchlist_engine::notices::{Notice, NoticeKind};
 use punchlist_engine::run::{Board, Ended, Event, FrontEnd, Input};
 use punchlist_formats::view::Reader;
 use punchlist_model::call::Asked;
@@ -13,6 +14,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::show::Show;
 use crate::keys::Key;
+use crate::notify::Notify;
 use crate::options::Options;
 use crate::prompt::{Pressed, Prompt};
 use crate::terminal::keyboard::{Said, confirm};
@@ -38,6 +40,11 @@ pub struct Terminal {
     drawn: Instant,
     /// The terminal, from the start of the run.
     open: Option<Open>,
+    /// The run, once it has begun.
+    run: Option<RunId>,
+    /// Tells a person who is not at the terminal.
+    notify: Option<Notify>,
+    project: String,
 }
 
 /// The terminal of a run that has started.
@@ -55,21 +62,43 @@ impl Terminal {
         Self {
             options,
             is_verbose,
-            prompt: Prompt::new(rules_file, project),
+            prompt: Prompt::new(rules_file, project.clone()),
             hint: String::new(),
             is_dirty: true,
             drawn: Instant::now(),
             open: None,
+            run: None,
+            notify: None,
+            project,
         }
+    }
+
+    /// Tells a person who is not at the terminal about questions and the end.
+    #[must_use]
+    pub fn with_notices(self, notify: Notify) -> Self {
+        Self { notify: Some(notify), ..self }
     }
 
     /// Ends the front end. Prints the final event with `--json`.
     pub fn end(mut self, ended: &Ended, now: Timestamp) -> Result<(), Fail> {
+        self.tell_end(ended, now);
         self.open.as_mut().map_or(Ok(()), |it| it.show.end(ended, now))
+    }
+
+    /// Tells that the run has ended, unless nothing was done or the person stopped it.
+    fn tell_end(&mut self, ended: &Ended, now: Timestamp) {
+        let (Some(run), Some(notify)) = (self.run, &mut self.notify) else { return };
+        if ended.is_idle || ended.is_stopped {
+            return;
+        }
+        let kind = if ended.code().is_none() { NoticeKind::Done } else { NoticeKind::Failed };
+        let notice = Notice::run(run, kind, &self.project, ended.sum.words());
+        notify.give(&notice, now);
     }
 
     /// Starts the front end: takes over the terminal.
     fn begin(&mut self, run: RunId) -> Result<(), Fail> {
+        self.run = Some(run);
         let show = Show::open(self.options.clone(), self.is_verbose, run)?;
         let signals = Signals::hear()?;
         let (tell, keys) = unbounded_channel();
@@ -84,6 +113,9 @@ impl Terminal {
     /// Adds an open question. If stdout is no terminal, prints how to answer it.
     fn asks(&mut self, asked: &Asked, now: Timestamp) -> Result<(), Fail> {
         self.prompt.ask(asked.clone());
+        if let Some(notify) = &mut self.notify {
+            notify.give(&Notice::question(asked, "run", &self.project), now);
+        }
         let id = asked.id.short();
         let text = if self.options.view.reader == Reader::Agent {
             format!("question {id} waits for your user's answer")
@@ -107,10 +139,13 @@ impl Terminal {
     /// Handles keys.
     fn keys(&mut self, keys: &[Key]) -> Option<Input> {
         self.is_dirty = true;
+        if let Some(notify) = &mut self.notify {
+            keys.iter().for_each(|it| notify.key(it));
+        }
         // Keys after an answer are dropped: they were typed before the next question was shown.
         keys.iter().find_map(|key| match self.prompt.key(key) {
             Pressed::Answer(id, answer) => Some(Input::Answer(id, answer)),
-            Pressed::Nothing => None,
+            Pressed::View | Pressed::Nothing => None,
         })
     }
 

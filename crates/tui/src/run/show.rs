@@ -11,6 +11,7 @@ use punchlist_formats::view::run::{Run, line, printed_lines};
 use punchlist_model::{Number, RunId, Timestamp};
 
 use super::view::picture;
+use crate::notify::{HEAR_FOCUS, IGNORE_FOCUS};
 use crate::options::{Options, Screen};
 use crate::prompt::Prompt;
 use crate::terminal::inline_terminal::{self, InlineTerminal};
@@ -46,7 +47,9 @@ impl Show {
         let way = if json {
             Way::Events(JsonEvents::new(run))
         } else if draws_in_place {
-            Way::Live(InlineTerminal::open(screen)?)
+            let terminal = InlineTerminal::open(screen)?;
+            output::live(HEAR_FOCUS)?;
+            Way::Live(terminal)
         } else {
             Way::Lines
         };
@@ -171,7 +174,10 @@ impl Show {
     pub(super) fn resume(&mut self) -> Result<(), Fail> {
         self.anew = true;
         match &mut self.way {
-            Way::Live(terminal) => terminal.enter(),
+            Way::Live(terminal) => {
+                terminal.enter()?;
+                output::live(HEAR_FOCUS).map(|_| ())
+            }
             Way::Lines | Way::Events(_) => Ok(()),
         }
     }
@@ -179,6 +185,8 @@ impl Show {
     /// Restores the terminal, with the last frame above the cursor.
     pub(super) fn leave(&mut self) {
         if let Way::Live(terminal) = &mut self.way {
+            // If the terminal is gone, there is nothing to restore.
+            output::live(IGNORE_FOCUS).ok();
             terminal.leave();
         }
     }

@@ -15,8 +15,9 @@ pub(super) fn picture(
 ) -> Vec<Line> {
     // The last row is for the cursor.
     let most = usize::from(rows).saturating_sub(1).max(3);
-    // The question is more important than the board, but three rows of the board always stay.
-    let for_question = most.saturating_sub(3).max(2);
+    // The question is more important than the board, but three rows of the board stay, or two on a screen that
+    // is very low.
+    let for_question = most.saturating_sub(3).max(most.saturating_sub(2).min(5)).max(2);
     let asked = prompt.and_then(|it| it.shown(options));
     let panel = asked.map(|(asked, count, below)| {
         questions::asking(asked, count, &below, for_question, options)

@@ -11,7 +11,9 @@ use punchlist_model::call::Asked;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::lines::Lines;
+use super::notices::{About, Notices};
 use crate::keys::Key;
+use crate::notify::Notify;
 use crate::options::Options;
 use crate::prompt::{Pressed, Prompt};
 use crate::terminal::inline_terminal::{self, InlineTerminal};
@@ -41,6 +43,9 @@ pub struct Terminal {
     clock: fn() -> Timestamp,
     /// Whether somebody still reads the output.
     is_read: bool,
+    /// Tells a person who is not at the terminal.
+    notices: Option<Notices>,
+    project: String,
 }
 
 enum Way {
@@ -70,13 +75,21 @@ impl Terminal {
         Ok(Self {
             options,
             way,
-            prompt: Prompt::new(rules_file, project),
+            prompt: Prompt::new(rules_file, project.clone()),
             signals: Signals::hear()?,
             panel: None,
             keys: None,
             clock,
             is_read: true,
+            notices: None,
+            project,
         })
+    }
+
+    /// Tells a person who is not at the terminal about questions and the end of a turn.
+    #[must_use]
+    pub fn with_notices(self, notify: Notify, about: About) -> Self {
+        Self { notices: Some(Notices::new(notify, about)), ..self }
     }
 
     /// Writes to stdout. Whoever closed it is not written to again.
@@ -133,13 +146,16 @@ impl Terminal {
 
     /// Handles keys. Without a question they mean nothing.
     fn pressed(&mut self, keys: &[Key]) -> Option<Input> {
+        if let Some(notices) = &mut self.notices {
+            keys.iter().for_each(|it| notices.key(it));
+        }
         // Keys after an answer are dropped: they were typed before the next question was shown.
         let input = keys.iter().find_map(|key| match self.prompt.key(key) {
             Pressed::Answer(id, answer) => {
                 self.prompt.settle(id);
                 Some(Input::Answer(id, answer))
             }
-            Pressed::Nothing => None,
+            Pressed::View | Pressed::Nothing => None,
         });
         self.draw();
         input
@@ -182,13 +198,16 @@ impl FrontEnd for Terminal {
     fn event(&mut self, event: Event) {
         if let Event::Asked { asked, .. } = &event {
             self.ask(asked);
-        } else if let Event::Settled(id) = &event {
-            self.prompt.settle(*id);
+        } else if let Event::Settled { question, .. } = &event {
+            self.prompt.settle(*question);
             if self.panel.is_some() {
                 self.draw();
             }
         }
         let now = (self.clock)();
+        if let Some(notices) = &mut self.notices {
+            notices.event(&event, &self.project, now);
+        }
         match &mut self.way {
             Way::Lines(lines) => {
                 let text = lines.event(&event);

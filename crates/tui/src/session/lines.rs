@@ -1,20 +1,19 @@
 //! What is printed for each event of a session: the model's text as it arrives, a line for each call,
 //! the plan when it changes. Pure.
 
-use punchlist_agent::provider::{Arguments, ModelCall};
-use punchlist_agent::session::{Event, is_for_user};
+use punchlist_agent::provider::ModelCall;
+use punchlist_agent::session::{Event, QueueChange, Queued, is_for_user, rule_to_add};
 use punchlist_formats::text::width::truncate;
 use punchlist_formats::text::{Colour, Line, Style, many_lines, one_line, width};
 use punchlist_formats::view::{Options, plain};
+use punchlist_model::call::Message;
 use punchlist_model::{Item, ItemId, Plan, Status};
 
+use crate::about::about;
 use crate::options::Screen;
 
 /// The most columns of what a call is about.
 const LONGEST: usize = 160;
-
-/// Arguments that say best what a call is about, the best first.
-const TELLING: [&str; 6] = ["command", "path", "pattern", "task", "query", "url"];
 
 /// Turns events into text.
 pub(super) struct Lines {
@@ -30,6 +29,10 @@ pub(super) struct Lines {
     has_text: bool,
     /// The last text that was printed, to recognise the final answer.
     printed: String,
+    /// The last line of the runtime, which may be the final answer too.
+    told: String,
+    /// Whether a turn has ended.
+    has_ended: bool,
 }
 
 impl Lines {
@@ -42,6 +45,8 @@ impl Lines {
             is_shown: true,
             has_text: false,
             printed: String::new(),
+            told: String::new(),
+            has_ended: false,
         }
     }
 
@@ -52,6 +57,7 @@ impl Lines {
                 self.is_shown = is_for_user(*purpose);
                 self.has_text = false;
                 self.printed.clear();
+                self.told.clear();
                 self.line_end()
             }
             Event::Text(text) if self.is_shown => self.text(text),
@@ -64,37 +70,39 @@ impl Lines {
                 self.has_text = false;
                 self.said(&format!("{why} Trying again in {} s.", wait.as_secs().max(1)))
             }
-            Event::CallStarted(call) if !self.is_plans(call) => {
-                let mut line = Line::new();
-                line.push("  ", Style::Plain).push(&one_line(&call.tool), Style::Bold);
-                let about = about(call);
-                let about = truncate(&about, self.room(call));
-                line.push(&format!("  {about}"), Style::Plain);
-                self.line(&line)
-            }
-            Event::CallEnded { call, is_error: true, text } => {
-                let first = text.lines().map(str::trim).find(|it| !it.is_empty());
-                let first = one_line(first.unwrap_or_default());
-                let first = truncate(&first, self.room(call));
-                let text = format!("  {}: {first}", one_line(&call.tool));
-                self.line(&Line::of(&text, Style::In(Colour::Red)))
-            }
+            Event::CallStarted(call) if !self.is_plans(call) => self.call("  ", call),
+            Event::CallEnded { call, is_error: true, text, .. } => self.failed("  ", call, text),
+            Event::Worker { worker, event } => self.worker(worker, event),
             Event::Plan { before, now } => self.plan(before.as_deref(), now),
             Event::Refused { open, .. } => {
                 let items = if *open == 1 { "1 item is" } else { &format!("{open} items are") };
                 self.said(&format!("not accepted yet: {items} open"))
             }
             Event::Steered(text) => self.said(&format!("you: {}", one_line(text))),
-            Event::Info(text) => self.said(text),
+            Event::Queued(queued) => self.queued(queued),
+            Event::NotQueued { why, .. } => self.said(&format!("not queued: {why}")),
+            Event::Info(text) => {
+                self.told.clone_from(text);
+                self.said(text)
+            }
+            Event::Compacting => self.said("summarising the conversation"),
             Event::Compacted => self.said("older parts of the conversation were summarised"),
             Event::Waiting { until, on } => {
                 let until = until.map(|it| format!(" until {it}")).unwrap_or_default();
                 self.said(&format!("waiting for {on}{until}; Ctrl-C ends it"))
             }
+            // The request of the first turn was typed here.
+            Event::Began { request, .. } if self.has_ended && !request.is_empty() => {
+                self.said(&format!("you: {}", one_line(request)))
+            }
             Event::Ended(ended) => {
+                self.has_ended = true;
                 // The answer was printed as it arrived; what the runtime added to it was not.
                 let rest = ended.answer.strip_prefix(self.printed.trim_end());
                 let rest = rest.unwrap_or(&ended.answer).trim_start_matches('\n');
+                // It was printed before, perhaps in a code block.
+                let is_known = rest == self.told || self.printed.contains(ended.answer.trim());
+                let rest = if is_known { "" } else { rest };
                 let mut out = self.line_end();
                 if !rest.is_empty() {
                     out.push_str(&format!("{}\n", many_lines(rest)));
@@ -108,8 +116,79 @@ impl Lines {
             | Event::CallOutput { .. }
             | Event::CallEnded { .. }
             | Event::Asked { .. }
-            | Event::Settled(_)
+            | Event::Settled { .. }
             | Event::Leader(_) => String::new(),
+        }
+    }
+
+    /// What a worker does, indented under the call that delegates.
+    fn worker(&mut self, worker: &str, event: &Event) -> String {
+        let indent = format!("    {}: ", one_line(worker));
+        match event {
+            Event::CallStarted(call) => self.call(&indent, call),
+            Event::CallEnded { call, is_error: true, text, .. } => self.failed(&indent, call, text),
+            Event::Began { .. }
+            | Event::Calling(_)
+            | Event::Text(_)
+            | Event::Thinking(_)
+            | Event::Retry { .. }
+            | Event::Answered { .. }
+            | Event::CallOutput { .. }
+            | Event::CallEnded { .. }
+            | Event::Asked { .. }
+            | Event::Settled { .. }
+            | Event::Plan { .. }
+            | Event::Refused { .. }
+            | Event::Steered(_)
+            | Event::Queued(_)
+            | Event::NotQueued { .. }
+            | Event::Info(_)
+            | Event::Compacting
+            | Event::Compacted
+            | Event::Waiting { .. }
+            | Event::Worker { .. }
+            | Event::Leader(_)
+            | Event::Ended(_) => String::new(),
+        }
+    }
+
+    /// A call that begins.
+    fn call(&mut self, indent: &str, call: &ModelCall) -> String {
+        let mut line = Line::new();
+        line.push(indent, Style::Plain).push(&one_line(&call.tool), Style::Bold);
+        let about = about(call);
+        let about = truncate(&about, self.room(indent, call));
+        line.push(&format!("  {about}"), Style::Plain);
+        self.line(&line)
+    }
+
+    /// A call that failed.
+    fn failed(&mut self, indent: &str, call: &ModelCall, text: &str) -> String {
+        let first = text.lines().map(str::trim).find(|it| !it.is_empty());
+        let first = one_line(first.unwrap_or_default());
+        let first = truncate(&first, self.room(indent, call));
+        let line = format!("{indent}{}: {first}", one_line(&call.tool));
+        let mut out = self.line(&Line::of(&line, Style::In(Colour::Red)));
+        for rule in rule_to_add(&call.tool, text) {
+            let rule = format!("{indent}  {}", one_line(rule));
+            out.push_str(&self.line(&Line::of(&rule, Style::Plain)));
+        }
+        out
+    }
+
+    /// A change of the queue that the user has not made here.
+    fn queued(&mut self, queued: &Queued) -> String {
+        let about = |message: &Message| truncate(&one_line(&message.text), 60).into_owned();
+        match &queued.change {
+            QueueChange::Added(it) => self.said(&format!("queued: {}", about(it))),
+            QueueChange::Removed(it) => self.said(&format!("no longer queued: {}", about(it))),
+            QueueChange::Paused(true) if !queued.waiting.is_empty() => {
+                self.said("the queue is paused: `punchlist sessions queue --go` takes it up again")
+            }
+            QueueChange::Edited(_)
+            | QueueChange::Taken(_)
+            | QueueChange::Reordered
+            | QueueChange::Paused(_) => String::new(),
         }
     }
 
@@ -143,11 +222,12 @@ impl Lines {
     }
 
     /// How many columns are left for what a call is about, so that its line is not wrapped.
-    fn room(&self, call: &ModelCall) -> usize {
+    fn room(&self, indent: &str, call: &ModelCall) -> usize {
         if !self.screen.is_terminal {
             return LONGEST;
         }
-        usize::from(self.screen.width).saturating_sub(5 + width(&call.tool)).clamp(16, LONGEST)
+        let taken = width(indent) + width(&call.tool) + 3;
+        usize::from(self.screen.width).saturating_sub(taken).clamp(16, LONGEST)
     }
 
     /// The plan: the whole list if it was made or rewritten, else a line for each item that moved.
@@ -172,12 +252,4 @@ impl Lines {
     fn is_plans(&self, call: &ModelCall) -> bool {
         self.plan_tools.contains(&call.tool)
     }
-}
-
-/// What a call is about, in a few words.
-fn about(call: &ModelCall) -> String {
-    let Arguments::Object(arguments) = &call.arguments else { return String::new() };
-    let telling = TELLING.iter().find_map(|it| arguments.get(it)?.as_str());
-    let text = telling.map_or_else(|| arguments.to_string(), str::to_owned);
-    one_line(&text).into_owned()
 }

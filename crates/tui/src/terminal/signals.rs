@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 
 use punchlist_engine::fail::Fail;
 use rustix::process::{Signal as Raw, getpid, kill_process};
@@ -41,6 +41,15 @@ impl Signals {
         let hear = |(kind, request)| signal(kind).map(|it| (it, request));
         let all: io::Result<Vec<_>> = all.into_iter().map(hear).collect();
         all.map(Self).map_err(|why| Fail::ours(format!("signals cannot be heard: {why}")))
+    }
+
+    /// A signal that has come already, if any.
+    pub(crate) fn pending(&mut self) -> Option<Request> {
+        let mut context = Context::from_waker(Waker::noop());
+        self.0.iter_mut().find_map(|(signal, request)| {
+            let came = signal.poll_recv(&mut context);
+            matches!(came, Poll::Ready(Some(()))).then_some(*request)
+        })
     }
 
     /// Waits for the next signal.

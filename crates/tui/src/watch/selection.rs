@@ -1,19 +1,27 @@
-//! The viewer's selection: the selected row, and the row whose list is open. Pure.
+//! The viewer's selection: which rows are shown, the selected row, and the row that is open. Pure.
 
-use punchlist_formats::text::Line;
+use punchlist_formats::text::{Line, Style};
 use punchlist_formats::view::Options;
-use punchlist_formats::view::watch::{Look, watch};
+use punchlist_formats::view::watch::{Look, line, watch};
 use punchlist_model::agents::Row;
 
 use crate::keys::Key;
+use crate::line_editor::LineEditor;
+
+/// How many rows a page is.
+const PAGE: usize = 10;
 
 /// The meaning of a key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pressed {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Pressed {
     /// Leave.
     Leave,
     /// Draw everything again.
     Redraw,
+    /// Put this row away, or take it out again.
+    Archive(String),
+    /// Answer the question of this row; without a row, the oldest question.
+    Answer(Option<String>),
     /// Nothing, or a move of the selection.
     Stay,
 }
@@ -25,6 +33,12 @@ pub(super) struct Selection {
     rows: Vec<String>,
     selected: Option<String>,
     opened: Option<String>,
+    /// The filter, if there is one.
+    filter: Option<LineEditor>,
+    /// Whether the filter is being typed.
+    is_typing: bool,
+    /// Whether rows that were put away are shown.
+    shows_archived: bool,
 }
 
 impl Selection {
@@ -34,26 +48,43 @@ impl Selection {
         self.selected.take_if(|it| !self.rows.contains(it));
     }
 
-    /// Whether the row exists.
-    pub(super) fn has(&self, row: &str) -> bool {
-        self.rows.iter().any(|it| it == row)
+    /// The row that is open.
+    pub(super) fn opened(&self) -> Option<&str> {
+        self.opened.as_deref()
+    }
+
+    /// Whether no row is open and nothing is filtered.
+    pub(super) fn is_at_first_step(&self) -> bool {
+        self.opened.is_none() && self.filter.is_none() && !self.is_typing
+    }
+
+    /// Whether rows that were put away are shown.
+    pub(super) fn shows_archived(&self) -> bool {
+        self.shows_archived
+    }
+
+    /// Whether the filter lets a row through: each word of the filter is in the row.
+    pub(super) fn lets_through(&self, row: &Row) -> bool {
+        let Some(filter) = &self.filter else { return true };
+        let text = format!("{} {} {}", line(row), row.model, row.project).to_lowercase();
+        filter.text().to_lowercase().split_whitespace().all(|it| text.contains(it))
     }
 
     /// Handles a key.
     pub(super) fn key(&mut self, key: &Key) -> Pressed {
-        let at = self.selected.as_ref().and_then(|it| self.rows.iter().position(|row| row == it));
+        if self.is_typing && self.typed(key) {
+            return Pressed::Stay;
+        }
         match key {
             // Ctrl-C arrives as a key if the terminal does not make it a signal.
             Key::Char('q' | 'Q') | Key::Ctrl('c' | 'd') => return Pressed::Leave,
             Key::Ctrl('l') => return Pressed::Redraw,
-            Key::Char('j') | Key::Down => {
-                let next = at.map_or(0, |it| (it + 1).min(self.rows.len().saturating_sub(1)));
-                self.selected = self.rows.get(next).cloned();
-            }
-            Key::Char('k') | Key::Up => {
-                let next = at.unwrap_or(0).saturating_sub(1);
-                self.selected = self.rows.get(next).cloned();
-            }
+            Key::Char('j') | Key::Down => self.down(1),
+            Key::Char('k') | Key::Up => self.up(1),
+            Key::PageDown => self.down(PAGE),
+            Key::PageUp => self.up(PAGE),
+            Key::Home => self.selected = self.rows.first().cloned(),
+            Key::End => self.selected = self.rows.last().cloned(),
             Key::Enter | Key::Char(' ') => {
                 if self.selected.is_none() {
                     self.selected = self.rows.first().cloned();
@@ -61,8 +92,20 @@ impl Selection {
                 let is_open = self.opened.is_some() && self.opened == self.selected;
                 self.opened = if is_open { None } else { self.selected.clone() };
             }
+            Key::Char('/') => {
+                self.filter.get_or_insert_default();
+                self.is_typing = true;
+            }
+            Key::Char('x') => {
+                if let Some(row) = &self.selected {
+                    return Pressed::Archive(row.clone());
+                }
+            }
+            Key::Char('X') => self.shows_archived = !self.shows_archived,
+            Key::Char('a') => return Pressed::Answer(self.selected.clone()),
             // Goes one step back.
             Key::Escape if self.opened.is_some() => self.opened = None,
+            Key::Escape if self.filter.is_some() => self.filter = None,
             Key::Escape => self.selected = None,
             Key::Char(_)
             | Key::Ctrl(_)
@@ -75,12 +118,53 @@ impl Selection {
             | Key::Right
             | Key::WordLeft
             | Key::WordRight
-            | Key::Home
-            | Key::End
             | Key::Paste(_)
+            | Key::AltEnter
+            | Key::BackTab
+            | Key::Function(_)
+            | Key::AltUp
+            | Key::AltDown
+            | Key::FocusIn
+            | Key::FocusOut
+            | Key::ShiftEnter
+            | Key::Terminal(_)
+            | Key::Undo
             | Key::Other => {}
         }
         Pressed::Stay
+    }
+
+    /// Handles a key while the filter is typed. Returns whether the key was for the filter.
+    fn typed(&mut self, key: &Key) -> bool {
+        if matches!(key, Key::Down | Key::Up | Key::PageDown | Key::PageUp | Key::Ctrl('c' | 'l')) {
+            return false;
+        }
+        if *key == Key::Enter {
+            self.is_typing = false;
+        } else if *key == Key::Escape {
+            (self.is_typing, self.filter) = (false, None);
+        } else {
+            self.filter.get_or_insert_default().key(key);
+        }
+        let is_blank = self.filter.as_ref().is_some_and(|it| it.text().trim().is_empty());
+        if !self.is_typing && is_blank {
+            self.filter = None;
+        }
+        true
+    }
+
+    fn at(&self) -> Option<usize> {
+        self.selected.as_ref().and_then(|it| self.rows.iter().position(|row| row == it))
+    }
+
+    fn down(&mut self, by: usize) {
+        let next = self.at().map_or(0, |it| (it + by).min(self.rows.len().saturating_sub(1)));
+        self.selected = self.rows.get(next).cloned();
+    }
+
+    fn up(&mut self, by: usize) {
+        let next = self.at().unwrap_or(0).saturating_sub(by);
+        self.selected = self.rows.get(next).cloned();
     }
 
     /// Draws the whole screen with the selection. The last frame, which stays, shows no keys.
@@ -93,67 +177,33 @@ impl Selection {
     ) -> Vec<Line> {
         let selected = self.selected.as_deref().filter(|_| !is_last);
         let look = Look { selected, opened: self.opened.as_deref(), keys: !is_last, ..look };
-        watch(rows, look, options)
+        let Some(filter) = self.filter.as_ref().filter(|_| !is_last) else {
+            return watch(rows, look, options);
+        };
+        let height = look.height.map(|it| it.saturating_sub(1).max(1));
+        let mut lines = watch(rows, Look { height, ..look }, options);
+        lines.push(self.filter_line(filter, options));
+        lines
+    }
+
+    /// ` /shop  Enter keeps, Esc ends the filter`
+    fn filter_line(&self, filter: &LineEditor, options: &Options) -> Line {
+        let columns = usize::from(options.width).saturating_sub(1).max(1);
+        let mut line = Line::new();
+        line.push(" /", Style::Bold);
+        let room = columns.saturating_sub(line.width()).max(1);
+        if self.is_typing {
+            line.append(filter.shown(room, options.glyphs));
+        } else {
+            line.push_text(&filter.text(), room, options.glyphs, Style::Plain);
+        }
+        let keys = if self.is_typing { "Enter keeps  Esc ends" } else { "Esc ends the filter" };
+        if line.width() + 2 + keys.len() <= columns {
+            line.push("  ", Style::Plain).push(keys, Style::Dim);
+        }
+        line
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::keys::Decoder;
-
-    /// Checks the selected and the open row after these keys, over the rows `a`, `b` and `c`.
-    #[track_caller]
-    fn check(keys: &str, selected: &str, opened: &str) {
-        let rows = ["a", "b", "c"].map(str::to_owned).to_vec();
-        let mut selection = Selection { rows, ..Selection::default() };
-        for key in Decoder::default().push(keys.as_bytes()) {
-            assert_eq!(selection.key(&key), Pressed::Stay, "{keys:?}");
-        }
-        let is = |it: &Option<String>| it.clone().unwrap_or_default();
-        assert_eq!(
-            (is(&selection.selected), is(&selection.opened)),
-            (selected.into(), opened.into()),
-            "{keys:?}"
-        );
-    }
-
-    #[test]
-    fn keys_move_over_rows_and_open_them() {
-        check("", "", "");
-        check("j", "a", "");
-        check("jj", "b", "");
-        check("jjjjj", "c", "");
-        check("k", "a", "");
-        check("jjjk", "b", "");
-        check("\u{1b}[B\u{1b}OB\u{1b}[A", "a", "");
-        check("\r", "a", "a");
-        check("jj ", "b", "b");
-        check("jj\r\r", "b", "");
-        check("jj\rj", "c", "b");
-    }
-
-    #[test]
-    fn escape_goes_back_step_by_step_and_other_keys_do_nothing() {
-        check("jj\r\u{1b}", "b", "");
-        check("jj\r\u{1b}\u{1b}", "", "");
-        check("jxyz\u{1b}[1;5C\u{1b}[200~jq\u{1b}[201~", "a", "");
-    }
-
-    #[test]
-    fn q_and_ctrl_c_leave_and_ctrl_l_draws_again() {
-        let mut selection = Selection::default();
-        for (key, expected) in [
-            ("q", Pressed::Leave),
-            ("Q", Pressed::Leave),
-            ("\u{3}", Pressed::Leave),
-            ("\u{4}", Pressed::Leave),
-            ("\u{c}", Pressed::Redraw),
-            ("j", Pressed::Stay),
-            ("\r", Pressed::Stay),
-        ] {
-            let keys = Decoder::default().push(key.as_bytes());
-            assert_eq!(keys.iter().map(|it| selection.key(it)).collect::<Vec<_>>(), [expected]);
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,5 @@
 //! The outputs of a watch: drawn in place on a terminal, one line per change elsewhere, nothing for
-//! programs.
+//! programs. Rows that were put away or do not pass the filter are not shown.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,14 +8,16 @@ use std::time::{Duration, Instant};
 
 use punchlist_engine::Around;
 use punchlist_engine::fail::Fail;
+use punchlist_engine::watch::archive::Archive;
 use punchlist_formats::text::{Line, Style};
 use punchlist_formats::view;
-use punchlist_formats::view::watch::{Look, line, watch};
+use punchlist_formats::view::pane::pane;
+use punchlist_formats::view::watch::line;
 use punchlist_model::Timestamp;
 use punchlist_model::agents::Row;
 
-use super::selection::{Pressed, Selection};
-use crate::keys::Key;
+use super::board::Board;
+use crate::notify::{HEAR_FOCUS, IGNORE_FOCUS};
 use crate::options::{Options, Screen};
 use crate::terminal::inline_terminal::{self, InlineTerminal};
 use crate::terminal::{output, signals};
@@ -35,13 +37,26 @@ enum Way {
     Nothing,
 }
 
+/// What is shown besides rows, and how.
+pub(super) struct Shown {
+    /// Suggestions for agents without a list: the agent, and the command that sets it up.
+    pub(super) offers: Vec<(String, String)>,
+    /// The rows that were put away.
+    pub(super) archive: Option<Archive>,
+    /// Whether only one agent is shown, in a narrow split.
+    pub(super) is_pane: bool,
+}
+
 /// The output for rows.
 pub(super) struct Show {
     way: Way,
     screen: Screen,
     options: view::Options,
     around: Arc<dyn Around>,
-    selection: Selection,
+    /// What the person sees and does.
+    pub(super) board: Board,
+    /// Whether only one agent is shown, in a narrow split.
+    is_pane: bool,
     /// Whether everything must be drawn again, because the terminal has changed.
     anew: bool,
     /// Suggestions for agents without a list: the agent, and the command that sets it up.
@@ -59,16 +74,19 @@ impl Show {
     pub(super) fn open(
         options: Options,
         once: bool,
-        offers: Vec<(String, String)>,
+        shown: Shown,
         around: Arc<dyn Around>,
     ) -> Result<Self, Fail> {
+        let Shown { offers, archive, is_pane } = shown;
         let Options { json, screen, draws_in_place, view: options } = options;
         let way = if json {
             Way::Nothing
         } else if once {
             Way::Once
         } else if draws_in_place {
-            Way::Live(InlineTerminal::open(screen)?)
+            let terminal = InlineTerminal::open(screen)?;
+            output::live(HEAR_FOCUS)?;
+            Way::Live(terminal)
         } else {
             Way::Lines(BTreeMap::new())
         };
@@ -78,7 +96,8 @@ impl Show {
             screen,
             options,
             around,
-            selection: Selection::default(),
+            board: Board::new(archive),
+            is_pane,
             anew: true,
             offers,
             printed: Vec::new(),
@@ -108,22 +127,24 @@ impl Show {
         last: bool,
     ) -> Result<bool, Fail> {
         self.options.now = self.around.now();
-        self.selection.see(rows);
         let (width, height) = inline_terminal::size().unwrap_or((self.screen.width, 24));
-        let mut look = Look { notes, offers: &self.offers, ..Look::default() };
+        if self.is_pane {
+            return self.pane(rows.first(), width, height);
+        }
         match &mut self.way {
             Way::Nothing => {
                 print_new(&mut self.printed, notes);
                 Ok(true)
             }
             Way::Once => {
-                let lines = watch(rows, look, &self.options);
+                let lines = self.board.all(rows, notes, &self.offers, &self.options);
                 output::live(&self.screen.drawn(&lines))
             }
             Way::Live(terminal) => {
                 self.options.width = width;
-                look.height = Some(usize::from(height).saturating_sub(1).max(2));
-                let lines = self.selection.view(rows, look, last, &self.options);
+                let room = usize::from(height).saturating_sub(1).max(2);
+                let lines =
+                    self.board.lines(rows, notes, &self.offers, (room, last), &self.options);
                 let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
                 terminal.draw(&lines, anew)
             }
@@ -131,7 +152,7 @@ impl Show {
                 print_new(&mut self.printed, notes);
                 let mut out = String::new();
                 let now = self.options.now.as_second();
-                for row in rows {
+                for row in rows.iter().filter(|it| !self.board.is_away(it)) {
                     let text = line(row);
                     if printed.get(&row.key) != Some(&text) {
                         let at = Timestamp::from_second(now).unwrap_or(self.options.now);
@@ -139,9 +160,30 @@ impl Show {
                         printed.insert(row.key.clone(), text);
                     }
                 }
-                printed.retain(|key, _| self.selection.has(key));
+                printed.retain(|key, _| rows.iter().any(|it| it.key == *key));
                 if out.is_empty() { Ok(true) } else { output::live(&out) }
             }
+        }
+    }
+
+    /// Shows one agent. Returns whether anybody still reads.
+    fn pane(&mut self, row: Option<&Row>, width: u16, height: u16) -> Result<bool, Fail> {
+        match &mut self.way {
+            Way::Live(terminal) => {
+                self.options.width = width;
+                let room = usize::from(height).saturating_sub(1).max(1);
+                let lines = pane(row, Some(room), &self.options);
+                let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
+                terminal.draw(&lines, anew)
+            }
+            Way::Lines(printed) => {
+                let text = self.screen.drawn(&pane(row, None, &self.options));
+                let is_new = printed.get("") != Some(&text);
+                printed.insert(String::new(), text.clone());
+                if is_new { output::live(&text) } else { Ok(true) }
+            }
+            Way::Once => output::live(&self.screen.drawn(&pane(row, None, &self.options))),
+            Way::Nothing => Ok(true),
         }
     }
 
@@ -166,23 +208,14 @@ impl Show {
         }
     }
 
-    /// Handles a key. Returns whether it asks to leave.
-    pub(super) fn key(&mut self, key: &Key) -> bool {
-        let pressed = self.selection.key(key);
-        self.anew |= pressed == Pressed::Redraw;
-        pressed == Pressed::Leave
-    }
-
-    /// Handles a new size of the terminal.
-    pub(super) fn resized(&mut self) {
+    /// Draws everything again: the terminal has changed, or the person wants it.
+    pub(super) fn redraw(&mut self) {
         self.anew = true;
     }
 
     /// Restores the terminal and stops the process until it is continued (Ctrl-Z).
     pub(super) fn pause(&mut self) -> Result<(), Fail> {
-        if let Way::Live(terminal) = &mut self.way {
-            terminal.leave();
-        }
+        self.leave();
         signals::pause()
     }
 
@@ -190,7 +223,10 @@ impl Show {
     pub(super) fn resume(&mut self) -> Result<(), Fail> {
         self.anew = true;
         match &mut self.way {
-            Way::Live(terminal) => terminal.enter(),
+            Way::Live(terminal) => {
+                terminal.enter()?;
+                output::live(HEAR_FOCUS).map(|_| ())
+            }
             Way::Lines(_) | Way::Once | Way::Nothing => Ok(()),
         }
     }
@@ -198,6 +234,8 @@ impl Show {
     /// Restores the terminal.
     pub(super) fn leave(&mut self) {
         if let Way::Live(terminal) = &mut self.way {
+            // If the terminal is gone, there is nothing to restore.
+            output::live(IGNORE_FOCUS).ok();
             terminal.leave();
         }
     }

@@ -10,6 +10,7 @@ use std::thread;
 
 use pollster::block_on;
 use punchlist_model::PlanId;
+use punchlist_model::call::News;
 use punchlist_model::store::Following;
 
 use crate::keys::Key;
@@ -22,6 +23,8 @@ pub(super) enum Wake {
     Files,
     /// A plan changed.
     Plan(PlanId),
+    /// Something else in the store may have changed.
+    Store,
     /// Plans can no longer be followed, with the reason.
     NoPlans(String),
     /// A key was pressed.
@@ -44,6 +47,18 @@ pub(super) fn plans(mut changes: Following, tell: Sender<Wake>) {
                 None => return,
             };
             if tell.send(wake).is_err() {
+                return;
+            }
+        }
+    });
+}
+
+/// Sends a wake-up whenever something in the store may have changed.
+pub(super) fn news(mut news: News, tell: Sender<Wake>) {
+    thread::spawn(move || {
+        // The changes of plans report errors.
+        while let Some(Ok(())) = block_on(poll_fn(|context| news.as_mut().poll_next(context))) {
+            if tell.send(Wake::Store).is_err() {
                 return;
             }
         }

@@ -10,6 +10,9 @@ use super::super::{Citation, Kind};
 /// Words without which an event is of no interest here. Most events are only searched, not parsed.
 const WORDS: [&str; 5] = ["citation", "annotation", "grounding", "response.failed", "\"error\""];
 
+/// The most bytes of citations that are kept of an answer.
+const MOST_CITED: usize = 256 << 10;
+
 /// Listens to the events of one stream.
 pub(super) struct Frames {
     kind: Kind,
@@ -19,6 +22,8 @@ pub(super) struct Frames {
 #[derive(Default)]
 struct Seen {
     citations: Vec<Citation>,
+    /// The bytes of all that came.
+    size: usize,
     failure: Option<Value>,
     /// The last event was a citation, on which genai fails.
     is_passed_over: bool,
@@ -76,8 +81,12 @@ impl Frames {
             }
             Kind::Anthropic | Kind::OpenAi | Kind::Ollama => Vec::new(),
         };
-        let found: Vec<Citation> = found.into_iter().filter_map(citation).collect();
-        seen.citations.extend(found);
+        for it in found.into_iter().filter_map(citation) {
+            seen.size += it.title.len() + it.url.len() + it.quote.len();
+            if seen.size <= MOST_CITED {
+                seen.citations.push(it);
+            }
+        }
     }
 }
 

@@ -5,20 +5,23 @@
 use std::path::{Path, PathBuf};
 
 use futures_core::future::BoxFuture;
-use punchlist_engine::policy::shell;
-use punchlist_sched::policy::{Policy, Subject, Verdict};
+use punchlist_sched::policy::Policy;
 use serde_json::{Value, json};
 
-use crate::tools::{Root, subject};
-
-/// Most paths of one request that are read. A request with more is refused.
-const MOST_PATHS: usize = 100;
+use super::wanted::Wanted;
+use crate::tools::Root;
 
 /// A request of an agent.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PermissionRequest {
     /// The agent's id of the request.
-    id: Value,
+    pub(crate) id: Value,
+    /// The agent's id of the call.
+    pub(crate) call: String,
+    /// The question of our own agent that the request is about. It is in the store.
+    pub(crate) question: Option<String>,
+    /// The first change, as a diff of texts: old and new.
+    pub(crate) change: Option<(String, String)>,
     /// The directory that the agent works in.
     pub directory: PathBuf,
     /// What the agent calls it.
@@ -67,9 +70,9 @@ impl Approver for ByPolicy {
 
 impl ByPolicy {
     fn allows(&self, request: &PermissionRequest) -> bool {
-        let Some(subjects) = request.subjects() else { return false };
-        let is_allowed = |it: &Subject| self.0.verdict(it) == Verdict::Allow;
-        !subjects.is_empty() && subjects.iter().all(is_allowed)
+        let Ok(root) = Root::new(&request.directory) else { return false };
+        let Ok(wanted) = Wanted::of_acp(request) else { return false };
+        wanted.is_allowed(&self.0, &root)
     }
 }
 
@@ -88,8 +91,13 @@ impl PermissionRequest {
         let places = call["locations"].as_array().into_iter().flatten().map(|it| &it["path"]);
         let diffs = call["content"].as_array().into_iter().flatten().map(|it| &it["path"]);
         let paths = named.into_iter().chain(places).chain(diffs).filter_map(Value::as_str);
+        let mut content = call["content"].as_array().into_iter().flatten();
+        let change = content.find(|it| it["newText"].is_string());
         Self {
             id: id.clone(),
+            call: text(&call["toolCallId"]),
+            question: params["_meta"]["punchlist"]["question"].as_str().map(str::to_owned),
+            change: change.map(|it| (text(&it["oldText"]), text(&it["newText"]))),
             directory: directory.to_owned(),
             title: text(&call["title"]),
             kind: text(&call["kind"]),
@@ -101,7 +109,7 @@ impl PermissionRequest {
     }
 
     /// The answer to the agent.
-    pub(super) fn answer(&self, is_allowed: bool) -> Value {
+    pub(crate) fn answer(&self, is_allowed: bool) -> Value {
         let option = if is_allowed { &self.allow_once } else { &self.reject_once };
         let outcome = match option {
             Some(option) => json!({"outcome": "selected", "optionId": option}),
@@ -110,28 +118,10 @@ impl PermissionRequest {
         json!({"jsonrpc": "2.0", "id": self.id, "result": {"outcome": outcome}})
     }
 
-    /// The calls of our own tools that the request comes to; `None` if it comes to none, or does not
-    /// say what it would do.
-    fn subjects(&self) -> Option<Vec<Subject>> {
-        if self.paths.len() > MOST_PATHS {
-            return None;
-        }
-        let root = Root::new(&self.directory).ok()?;
-        let read = |tool: &'static str, path: &str| {
-            let place = root.resolve(path).ok()?;
-            let is_secret = place.is_secret;
-            Some(Subject { is_secret, ..subject(tool, &place, true) })
-        };
-        let write = |path: &str| Some(subject("edit", &root.resolve_to_write(path).ok()?, false));
-        let paths = self.paths.iter().map(String::as_str);
-        match self.kind.as_str() {
-            "execute" => Some(vec![shell::subject("shell", self.command.as_ref()?)]),
-            "read" => paths.map(|it| read("read", it)).collect(),
-            "search" if self.paths.is_empty() => Some(vec![read("search", ".")?]),
-            "search" => paths.map(|it| read("search", it)).collect(),
-            "edit" | "delete" | "move" => paths.map(write).collect(),
-            _ => None,
-        }
+    /// The answer if nobody decided, because the turn has ended.
+    pub(crate) fn cancelled(&self) -> Value {
+        let outcome = json!({"outcome": "cancelled"});
+        json!({"jsonrpc": "2.0", "id": self.id, "result": {"outcome": outcome}})
     }
 }
 

@@ -68,6 +68,17 @@ fn the_example_plans_works_and_answers() {
 }
 
 #[test]
+fn a_model_that_pauses_says_its_words_one_by_one() {
+    run(async {
+        let model = scripted(json!({"answers": [{"text": "one two three", "pause_ms": 1}]}));
+        let mut heard = Vec::new();
+        let answer = model.call(&request("Count"), &mut |delta| heard.push(delta)).await.unwrap();
+        let words = ["one ", "two ", "three"].map(|it| Delta::Text(it.to_owned()));
+        assert_eq!((heard.as_slice(), answer.text.as_str()), (&words[..], "one two three"));
+    });
+}
+
+#[test]
 fn what_was_sent_is_compared_with_what_is_expected() {
     run(async {
         let expects = json!({"contains": ["release"], "tools": ["create_todo"]});

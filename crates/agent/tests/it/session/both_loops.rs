@@ -180,7 +180,10 @@ fn steps_work_off_a_plan_over_every_provider() {
         let kind = stage.kind;
         let ran = stage.run(steps()).await;
         assert_eq!(ran.ended.ending, Ending::Answered, "{kind}");
-        assert_eq!((ran.ended.answer.as_str(), ran.ended.exit()), ("The copy is right.", 0));
+        assert_eq!(
+            (ran.ended.answer.as_str(), ran.ended.exit()),
+            ("Task validated as complete: the copy is there", 0)
+        );
         assert_eq!(ran.list(), ["completed Copy the note", "completed Check the copy"], "{kind}");
         assert_eq!(
             ran.infos(),

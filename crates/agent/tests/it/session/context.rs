@@ -1,8 +1,9 @@
 //! What the model reads in a long conversation: request and list are never lost.
 
 use punchlist_agent::context::Inject;
-use punchlist_agent::session::Event;
+use punchlist_agent::session::{Event, Input};
 use punchlist_model::remind;
+use punchlist_model::store::turns::EntryFilter;
 use punchlist_testkit::model::{Message, Script};
 
 use super::front_end::Front;
@@ -58,7 +59,7 @@ fn request_and_list_are_there_after_compaction() {
         let kind = stage.kind;
         let text = "The beginning.\n".to_owned() + &"All work and no play.\n".repeat(100);
         std::fs::write(stage.path("long.txt"), text).unwrap();
-        stage.world.context.context_tokens = 2000;
+        stage.world.model.context.context_tokens = 2000;
         let ran = stage.run(supervisor()).await;
         assert_eq!((ran.ended.answer.as_str(), ran.ended.exit()), ("Done.", 0), "{kind}");
         let compacted = ran.events.iter().filter(|it| matches!(it, Event::Compacted)).count();
@@ -94,7 +95,7 @@ fn an_empty_summary_loses_nothing() {
         .stops("Done.");
     one(script, |mut stage| async move {
         std::fs::write(stage.path("long.txt"), "All work and no play.\n".repeat(100)).unwrap();
-        stage.world.context.context_tokens = 2000;
+        stage.world.model.context.context_tokens = 2000;
         let ran = stage.run(supervisor()).await;
         assert_eq!(ran.ended.answer, "Done.");
         assert!(!ran.events.iter().any(|it| matches!(it, Event::Compacted)));
@@ -119,8 +120,9 @@ fn on_change_the_list_is_sent_after_changes_only_and_nags_are_by_policy() {
     each(
         || forgets(7),
         |mut stage| async move {
-            stage.world.context.inject = Inject::OnChange;
-            stage.world.reminders = remind::Policy { nag_after: 3, ..remind::Policy::default() };
+            stage.world.model.context.inject = Inject::OnChange;
+            stage.world.model.reminders =
+                remind::Policy { nag_after: 3, ..remind::Policy::default() };
             let ran = stage.run(supervisor()).await;
             assert_eq!(ran.ended.answer, "Done.", "{}", stage.kind);
             let sent = stage.sent();
@@ -139,14 +141,94 @@ fn on_change_the_list_is_sent_after_changes_only_and_nags_are_by_policy() {
 fn nags_are_off_by_setting_and_while_every_call_has_the_list() {
     let silent = |inject, off: bool| {
         move |mut stage: super::Stage| async move {
-            stage.world.context.inject = inject;
+            stage.world.model.context.inject = inject;
             let mut policy = remind::Policy { nag_after: 1, ..remind::Policy::default() };
             policy.off = off.then_some(remind::Kind::Nag).into_iter().collect();
-            stage.world.reminders = policy;
+            stage.world.model.reminders = policy;
             stage.run(supervisor()).await;
             assert!(stage.sent().iter().all(|it| !it.text().contains(NAG)));
         }
     };
     one(forgets(3), silent(Inject::Always, false));
     one(forgets(3), silent(Inject::OnChange, true));
+}
+
+#[test]
+fn the_user_has_the_conversation_summarised_and_the_next_turns_read_the_summary() {
+    let script = || {
+        Script::new()
+            .calls_all([read("long.txt")])
+            .stops("It is about play.")
+            .stops("SUMMARY: the text is about play.")
+            .stops("Blue.")
+            .stops("SUMMARY: play, and blue.")
+            .stops("Done.")
+    };
+    each(script, |stage| async move {
+        let kind = stage.kind;
+        std::fs::write(stage.path("long.txt"), "All work and no play.\n".repeat(100)).unwrap();
+        let mut session = stage.session(supervisor()).await;
+        stage.turn(&mut session, "What is it about?", Front::default()).await;
+        let mut front = Front::default();
+        session.compact(Some("the file's name"), &mut front).await.unwrap();
+        let told = front.events.iter().find_map(|it| {
+            let Event::Info(text) = it else { return None };
+            Some(text.clone())
+        });
+        let told = told.unwrap_or_default();
+        assert!(told.starts_with("4 messages of about "), "{kind}: {told}");
+        let asked = stage.sent()[2].text();
+        assert!(asked.contains("All work and no play."), "{kind}: {asked}");
+        assert!(asked.contains("to be kept: the file's name"), "{kind}: {asked}");
+        assert!(stage.sent()[2].tools().is_empty(), "{kind}");
+        stage.turn(&mut session, "Which colour?", Front::default()).await;
+        let next = stage.sent()[3].text();
+        assert!(next.contains("SUMMARY: the text is about play."), "{kind}: {next}");
+        assert!(!next.contains("All work and no play."), "{kind}: {next}");
+        assert!(next.contains("Which colour?"), "{kind}: {next}");
+        // A second one covers the first, and what was said since.
+        session.compact(None, &mut Front::default()).await.unwrap();
+        let asked = stage.sent()[4].text();
+        assert!(asked.contains("SUMMARY: the text is about play.") && asked.contains("Blue."));
+        stage.turn(&mut session, "Go on.", Front::default()).await;
+        let last = stage.sent()[5].text();
+        assert!(last.contains("SUMMARY: play, and blue."), "{kind}: {last}");
+        assert!(!last.contains("about play.") && !last.contains("Which colour?"), "{kind}: {last}");
+    });
+}
+
+#[test]
+fn there_is_nothing_to_compact_before_the_first_turn_and_right_after_a_compaction() {
+    let script = Script::new().stops("One.").stops("SUMMARY");
+    one(script, |stage| async move {
+        let mut session = stage.session(supervisor()).await;
+        let why = session.compact(None, &mut Front::default()).await.unwrap_err();
+        assert_eq!(why.message, "there is nothing to compact yet");
+        stage.turn(&mut session, "first", Front::default()).await;
+        session.compact(None, &mut Front::default()).await.unwrap();
+        let why = session.compact(None, &mut Front::default()).await.unwrap_err();
+        assert_eq!(why.message, "there is nothing to compact yet");
+    });
+}
+
+#[test]
+fn a_message_that_arrives_during_a_compaction_waits_and_an_abort_changes_nothing() {
+    let script = Script::new().stops("One.").turn(Message::new().says("SUMM").hangs());
+    one(script, |stage| async move {
+        let mut session = stage.session(supervisor()).await;
+        stage.turn(&mut session, "first", Front::default()).await;
+        let begins = |it: &Event| matches!(it, Event::Compacting);
+        let queued = |it: &Event| matches!(it, Event::Queued(_));
+        let mut front = Front::default()
+            .when(begins, Input::Queue("later".to_owned()))
+            .when(queued, Input::Abort);
+        session.compact(None, &mut front).await.unwrap();
+        assert_eq!(stage.waiting(session.id()).await, ["later"]);
+        let told =
+            |it: &Event| matches!(it, Event::Info(it) if it.contains("nothing was summarised"));
+        assert!(front.events.iter().any(told), "{:?}", front.events);
+        let store = stage.world.place.engine.store();
+        let filter = EntryFilter { kind: Some("summary"), ..EntryFilter::default() };
+        assert!(store.entries(session.id(), filter).await.unwrap().is_empty());
+    });
 }

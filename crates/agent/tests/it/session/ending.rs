@@ -28,6 +28,7 @@ fn each_ending_has_its_exit_code() {
         (Ending::Stuck, 0, 7),
         (Ending::PlanningFailed, 6, 6),
         (Ending::NotValidated, 6, 6),
+        (Ending::Unfit, 6, 6),
         (Ending::Failed("no network".to_owned()), 6, 6),
         (Ending::Aborted(Abort::User), 130, 130),
         (budget, 6, 7),
@@ -35,7 +36,8 @@ fn each_ending_has_its_exit_code() {
     for (ending, without, with) in endings {
         for (plan, code) in [(None, without), (Some(open()), with)] {
             let (answer, used) = (String::new(), Used::default());
-            let ended = Ended { ending: ending.clone(), answer, plan, used };
+            let citations = Vec::new();
+            let ended = Ended { ending: ending.clone(), answer, citations, plan, used };
             assert_eq!(ended.exit(), code, "{ending:?}");
         }
     }

@@ -9,3 +9,9 @@ fn a_session_in_another_program() {
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("2 list.txt") && said.ends_with("The list has two lines.\n"), "{said}");
 }
+
+#[test]
+fn the_readme_shows_it() {
+    let readme = include_str!("../../../README.md");
+    assert!(readme.contains(include_str!("../../../examples/session.rs")));
+}

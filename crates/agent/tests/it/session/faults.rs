@@ -194,14 +194,15 @@ fn a_usage_limit_is_waited_for_and_others_see_that() {
         let id = session.id();
         let sees = async {
             for _ in 0..2000 {
-                let state = stage.world.engine.store().conversation(id).await.unwrap().state;
+                let state = stage.world.place.engine.store().conversation(id).await.unwrap().state;
                 if let ConversationState::Waiting { until, on } = state {
+                    let plan =
+                        stage.world.place.engine.store().turns(id).await.unwrap()[0].plan.unwrap();
+                    let plan = stage.world.place.engine.store().whole(plan).await.unwrap();
                     // The item is marked right after the session.
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    let plan = stage.world.engine.store().turns(id).await.unwrap()[0].plan.unwrap();
-                    let plan = stage.world.engine.store().whole(plan).await.unwrap();
-                    let waits = plan.listed()[0].waiting_on.clone();
-                    return Some((until, on, waits));
+                    if let Some(waits) = plan.listed()[0].waiting_on.clone() {
+                        return Some((until, on, Some(waits)));
+                    }
                 }
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
@@ -216,7 +217,7 @@ fn a_usage_limit_is_waited_for_and_others_see_that() {
         assert!(until.is_some() && on == "the usage limit of test", "{}: {on}", stage.kind);
         let waits = |it: &&Event| matches!(it, Event::Waiting { until: Some(_), .. });
         assert_eq!(ran.events.iter().filter(waits).count(), 1, "{}", stage.kind);
-        let state = stage.world.engine.store().conversation(id).await.unwrap().state;
+        let state = stage.world.place.engine.store().conversation(id).await.unwrap().state;
         assert_eq!(state, ConversationState::Idle, "{}", stage.kind);
     });
 }
@@ -244,5 +245,27 @@ fn a_wait_for_a_usage_limit_can_be_aborted() {
         let ran = stage.run_with(supervisor(), front).await;
         assert_eq!((ran.ended.exit(), ran.list()), (130, vec!["pending A".to_owned()]));
         assert_eq!(ran.ended.plan.unwrap().listed()[0].waiting_on, None);
+    });
+}
+
+#[test]
+fn a_command_that_takes_too_long_is_ended_and_its_output_is_kept() {
+    let slow = |timeout: u32| {
+        let command = "echo $$ > pid; echo begun; sleep 100";
+        ("shell", json!({"command": command, "timeout": timeout}))
+    };
+    let script =
+        Script::new().calls_all([slow(1)]).calls_all([slow(100_000)]).stops("It takes too long.");
+    one(script, |stage| async move {
+        stage.run(supervisor()).await;
+        let sent = stage.sent();
+        let told = &super::results(&sent[1])[0];
+        assert!(told.contains("begun") && told.contains("timed out after 1 s"), "{told}");
+        let pid = std::fs::read_to_string(stage.path("pid")).unwrap();
+        assert!(!std::path::Path::new("/proc").join(pid.trim()).exists(), "it still runs");
+        let refused = &super::results(&sent[2])[0];
+        assert!(refused.contains("100000") && refused.contains("1800"), "{refused}");
+        let schema = sent[0].body.to_string();
+        assert!(schema.contains("120 if left out, at most 1800"), "{schema}");
     });
 }

@@ -30,6 +30,13 @@ impl Front {
     }
 }
 
+impl Front {
+    /// Sends what waits for any event.
+    pub(super) fn act(&mut self) {
+        self.event(Event::Compacted);
+    }
+}
+
 impl FrontEnd for Front {
     fn event(&mut self, event: Event) {
         let mut inputs = Vec::new();

@@ -36,8 +36,8 @@ fn a_tool_that_was_not_offered_is_not_run_after_a_crash_either() {
         .stops(r#"{"isComplete": true, "reasoning": "done"}"#);
     one(script, |stage| async move {
         let mut world = stage.world.clone();
-        world.tools.retain(|it| it.name() != "read");
-        world.tools.push(stuck());
+        world.tools.all.retain(|it| it.name() != "read");
+        world.tools.all.push(stuck());
         let mut session = Session::create(world, steps(), REQUEST).await.unwrap();
         let id = session.id();
         let begun = Arc::new(Notify::new());
@@ -61,6 +61,10 @@ fn a_tool_that_was_not_offered_is_not_run_after_a_crash_either() {
         let ended = tokio::time::timeout(LIMIT, session.resume(&mut front)).await.unwrap();
         let ended = ended.unwrap().unwrap();
         let ran = Ran { ended, events: front.events, session: id };
+        let knows_plan = ran.events.iter().any(
+            |it| matches!(it, Event::Began { plan: Some(plan), .. } if plan.listed().len() == 1),
+        );
+        assert!(knows_plan, "the front end is told the plan so far");
         check_record(&stage.entries(&ran).await);
         assert_eq!(
             (&ran.ended.ending, ran.list()),

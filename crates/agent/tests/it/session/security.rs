@@ -159,7 +159,7 @@ fn secrets_in_results_are_masked_for_model_record_and_screen() {
 
 /// Everything that a session leaves behind, as text.
 async fn traces(stage: &Stage, ran: &Ran) -> String {
-    let store = stage.world.engine.store();
+    let store = stage.world.place.engine.store();
     let conversation = store.conversation(ran.session).await.unwrap();
     let turns = store.turns(ran.session).await.unwrap();
     let entries: Vec<Recorded> = stage.entries(ran).await;
@@ -169,10 +169,10 @@ async fn traces(stage: &Stage, ran: &Ran) -> String {
     }
     let mut lines = JsonEvents::new(ran.session);
     for event in &ran.events {
-        let json = lines.event(event, stage.world.around.now());
+        let json = lines.event(event, stage.world.place.around.now());
         all.push_str(&String::from_utf8(json).unwrap());
     }
-    let outputs = std::fs::read_dir(&stage.world.outputs).into_iter().flatten();
+    let outputs = std::fs::read_dir(&stage.world.tools.outputs).into_iter().flatten();
     assert!(outputs.count() <= 1, "one run");
     all + &ran.ended.ending.words()
 }
@@ -195,5 +195,25 @@ fn the_key_is_only_in_its_header() {
         let traces = traces(&stage, &ran).await;
         assert!(traces.contains("PATH=/usr/bin:/bin"), "{kind}: the command has run");
         assert!(!traces.contains(CANARY), "{kind}");
+    });
+}
+
+#[test]
+fn outputs_of_calls_are_stored_with_their_secrets_masked() {
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let script =
+        Script::new().calls_all([shell("cat key.txt; cat key.txt >&2; false")]).stops("So.");
+    super::one(script, |stage| async move {
+        std::fs::write(stage.path("key.txt"), format!("token {token}\n")).unwrap();
+        stage.run(supervisor()).await;
+        let store = stage.world.place.engine.store();
+        let runs = store.runs(punchlist_model::call::RunFilter::default()).await.unwrap();
+        let mut stored = String::new();
+        for run in runs {
+            stored.push_str(&format!("{:?}", store.calls(run.id).await.unwrap()));
+            stored.push_str(&format!("{:?}", store.story(run.id).await.unwrap()));
+        }
+        assert!(stored.contains("cat key.txt") && stored.contains("token "), "{stored}");
+        assert!(!stored.contains(token), "{stored}");
     });
 }

@@ -45,6 +45,28 @@ fn a_simple_task_is_done_without_a_list() {
 }
 
 #[test]
+fn the_classifier_names_the_todo_tool_and_in_doubt_the_task_is_planned() {
+    for unclear in ["Hm.", r#"{"isSimple": "perhaps"}"#, r#"{"isSimple": tr"#, "[true]"] {
+        let script = Script::new()
+            .stops(unclear)
+            .calls_all([add(&["One"])])
+            .stops("That is the plan.")
+            .stops("One is done.")
+            .stops(COMPLETE);
+        one(script, |stage| async move {
+            let ran = stage.run(steps()).await;
+            assert_eq!(ran.ended.ending, Ending::Answered, "{unclear}");
+            assert_eq!(ran.infos()[0], "Executing as a multi-step task.", "{unclear}");
+            assert_eq!(ran.list(), ["completed One"], "{unclear}");
+            let sent = stage.sent();
+            assert!(sent[0].text().contains("a TODO list with `todo_manager`"), "{unclear}");
+            // The answer is for the runtime: the model does not read it again.
+            assert!(sent[1..].iter().all(|it| !it.text().contains(unclear)), "{unclear}");
+        });
+    }
+}
+
+#[test]
 fn a_simple_task_has_ten_model_calls() {
     let simple = r#"{"isSimple": true, "reasoning": "one call"}"#;
     let script = Script::new().stops(simple).always(|request| match request.tools().as_slice() {
@@ -82,7 +104,10 @@ fn planning_has_five_calls_and_cannot_begin_the_work() {
         .stops(COMPLETE);
     one(script, |stage| async move {
         let ran = stage.run(steps()).await;
-        assert_eq!((ran.ended.exit(), ran.ended.answer.as_str()), (0, "A is done."));
+        assert_eq!(
+            (ran.ended.exit(), ran.ended.answer.as_str()),
+            (0, "Task validated as complete: all is there")
+        );
         assert!(!stage.path("early.txt").exists());
         let sent = stage.sent();
         let results = sent[2].results();
@@ -195,7 +220,7 @@ fn when_nothing_can_be_started_planning_is_tried_once_more() {
     // The item waits for somebody.
     let script = Script::new().stops("I cannot plan more.");
     one(script, |stage| async move {
-        let plan = stage.world.engine.create_named("Ask Bob", "ask").await.unwrap();
+        let plan = stage.world.place.engine.create_named("Ask Bob", "ask").await.unwrap();
         plan.by("bob").add([punchlist_engine::item("A")]).await.unwrap();
         let claim = plan.by("bob").next().await.unwrap();
         let ran = stage.run(SessionSettings { plan: Some("ask".to_owned()), ..steps() }).await;

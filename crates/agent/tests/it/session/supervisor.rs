@@ -12,7 +12,7 @@ use serde_json::json;
 use super::front_end::Front;
 use super::{complete, each, next, one, read, shell, supervisor, todos};
 
-fn attended() -> SessionSettings {
+pub(super) fn attended() -> SessionSettings {
     let turn = Options { is_attended: true, ..Options::default() };
     SessionSettings { turn, ..SessionSettings::default() }
 }
@@ -207,7 +207,7 @@ fn somebody_else_can_stop_the_session() {
     let script = Script::new().calls_all([todos(&["A"]), next()]).turn(Message::new().hangs());
     one(script, |stage| async move {
         let mut session = stage.session(supervisor()).await;
-        let (store, id) = (stage.world.engine.store().clone(), session.id());
+        let (store, id) = (stage.world.place.engine.store().clone(), session.id());
         let stops = async {
             for _ in 0..3000 {
                 if stage.sent().len() == 2 {
@@ -215,7 +215,7 @@ fn somebody_else_can_stop_the_session() {
                 }
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
-            store.ask_to_stop(id, stage.world.around.now()).await.unwrap();
+            store.ask_to_stop(id, stage.world.place.around.now()).await.unwrap();
         };
         let turn = stage.turn(&mut session, super::REQUEST, Front::default());
         let (ran, ()) = futures_util::join!(turn, stops);
@@ -273,7 +273,7 @@ fn a_question_suspends_the_turn_and_the_reply_goes_on_with_the_same_plan() {
         let asked = stage.turn(&mut session, super::REQUEST, Front::default()).await;
         assert_eq!((&asked.ended.ending, asked.ended.exit()), (&Ending::Asked, 7));
         assert_eq!(asked.ended.answer, "Which colour do you want?");
-        let store = stage.world.engine.store();
+        let store = stage.world.place.engine.store();
         let state = store.conversation(session.id()).await.unwrap().state;
         assert_eq!(state, punchlist_model::store::turns::ConversationState::Asked);
         let ran = stage.turn(&mut session, "Blue.", Front::default()).await;
@@ -292,7 +292,7 @@ fn a_person_is_asked_before_a_call_that_no_rule_allows() {
     let script = Script::new().calls_all([shell("touch made")]).stops("Made.");
     one(script, |stage| async move {
         let mut stage = stage.attended();
-        stage.world.policy = Policy::default();
+        stage.world.tools.policy = Policy::default();
         let front = Front::default().at(|it| {
             let Event::Asked { asked, .. } = it else { return None };
             Some(Input::Answer(asked.id, Answer::Once))
@@ -307,7 +307,7 @@ fn a_person_is_asked_before_a_call_that_no_rule_allows() {
 fn where_nobody_can_be_asked_the_call_is_refused_and_the_model_is_told() {
     let script = Script::new().calls_all([shell("touch made")]).stops("It was refused.");
     one(script, |mut stage| async move {
-        stage.world.policy = Policy::default();
+        stage.world.tools.policy = Policy::default();
         let ran = stage.run(supervisor()).await;
         assert_eq!(ran.ended.answer, "It was refused.");
         assert!(!stage.path("made").exists());

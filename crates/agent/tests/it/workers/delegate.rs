@@ -53,7 +53,7 @@ impl Desk {
     async fn new(max_in_progress: Option<u32>, items: &[&str]) -> Self {
         let limits = Limits { max_in_progress, ..Limits::default() };
         let options = Options { limits, ..Options::default() };
-        let engine = Engine::with(Arc::new(Memory::default()), System, options);
+        let engine = Engine::with(Arc::new(Memory::answering_later()), System, options);
         let plan = engine.create("Ship it").await.unwrap();
         let drafts: Vec<Draft> =
             items.iter().map(|it| item(*it).context("Mind the gap.")).collect();
@@ -118,8 +118,14 @@ async fn while_a_worker_works_the_item_is_its_delegations_alone() {
         let (plan, task) = (plan.clone(), task.clone());
         Box::pin(async move {
             // The worker's list arrives beside it.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            let whole = plan.whole().await.unwrap();
+            let mut whole = plan.whole().await.unwrap();
+            for _ in 0..1000 {
+                if whole.children(Number(1)).len() == 3 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+                whole = plan.whole().await.unwrap();
+            }
             let claim = whole.get(Number(1)).unwrap().claim.clone().unwrap();
             assert_eq!(claim.holder.name, "supervisor/1");
             assert!(claim.holder.process.is_some());
@@ -236,7 +242,7 @@ async fn a_wrong_call_is_refused_in_words_that_help() {
     assert_eq!(what, "item 2 is on a worker's own list");
     assert!(tool.description().ends_with("Workers: w (writes code)"), "{}", tool.description());
     let todo = json!({"type": ["string", "integer", "null"],
-        "description": "The item that the worker does: its id or number. Leave it out for a task without an item."});
+        "description": "The item that the worker does: its id, or its position in a list without ids. Leave it out if none."});
     assert_eq!(tool.schema()["properties"]["todoId"], todo);
     assert_eq!(tool.schema()["required"], json!(["agentType", "task"]));
 }
@@ -304,7 +310,10 @@ async fn a_cancelled_delegation_ends_the_worker_and_gives_the_item_back() {
     let mut batch = Batch::new();
     let call = batch.call("delegate", arguments());
     let going = run.schedule(batch).await.unwrap();
-    while desk.place.text("project/ready").is_empty() {
+    for _ in 0..1000 {
+        if !desk.place.text("project/ready").is_empty() {
+            break;
+        }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(desk.items().await, ["in_progress Build by supervisor/1"]);

@@ -2,10 +2,12 @@
 
 use std::process::{Command, Stdio};
 
-use punchlist_agent::workers::{Outcome, WorkerEnd};
+use punchlist_agent::workers::{Outcome, WorkerConfig, WorkerEnd, Workers};
 use serde_json::{Value, json};
 
 use super::{Place, assert_gone, example, fixture};
+
+const CANARY: &str = "canary-7a1f";
 
 async fn play(agent: &str, stream: &str, code: u8) -> (Outcome, Vec<String>) {
     let place = Place::new();
@@ -39,8 +41,14 @@ async fn a_usage_limit_is_told_with_the_time_at_which_it_ends() {
     assert_eq!(codex.end, limit(Some("2026-11-17T18:00:00.1Z")));
     let (codex, _) = play("codex", "codex/stream-c-quota.jsonl", 1).await;
     assert_eq!(codex.end, limit(None));
+    let (codex, _) = play("codex", "codex/stream-c-usage-limit.jsonl", 1).await;
+    assert_eq!(codex.end, limit(Some("2026-11-18T00:11:00Z")));
     let (gemini, _) = play("gemini", "gemini/stream-c-error-429.jsonl", 173).await;
     assert_eq!(gemini.end, limit(None));
+    let (gemini, _) = play("gemini", "gemini/stream-c-error-429-later.jsonl", 173).await;
+    assert_eq!(gemini.end, limit(Some("2026-11-17T20:00:00.5Z")));
+    let (claude, _) = play("claude", "claude/stream-usage-limit.jsonl", 1).await;
+    assert_eq!(claude.end, limit(Some("2026-11-18T00:11:00Z")));
     let place = Place::new();
     let event = json!({"type": "rate_limit_event", "session_id": "s", "rate_limit_info":
         {"status": "rejected", "resetsAt": 1_795_000_000, "rateLimitType": "five_hour"}});
@@ -178,4 +186,47 @@ fn a_worker_ends_when_the_program_that_delegates_is_killed() {
     example.wait().unwrap();
     assert_gone(&place.text("project/pid"));
     assert_gone(&place.text("project/child"));
+}
+
+/// The variables with a canary that the program of a worker sees.
+async fn keys_seen(config: Value) -> Vec<String> {
+    let place = Place::new();
+    for program in ["claude", "codex", "gemini", "agent"] {
+        place.program(program, "env > ../env.txt");
+    }
+    let mut options = place.options();
+    for key in ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "WORK_KEY"] {
+        options.environment.variables.push((key.into(), CANARY.into()));
+    }
+    options.environment.keys = ["WORK_KEY".to_owned()].into();
+    let config = WorkerConfig::read("w", &config).unwrap();
+    place.run_workers(&Workers::new([config], options)).await;
+    let seen = place.text("env.txt");
+    assert!(seen.contains("HOME=/nonexistent"), "other variables are there: {seen}");
+    let keys = seen.lines().filter_map(|it| it.strip_suffix(CANARY)?.strip_suffix('='));
+    let mut keys: Vec<String> = keys.map(str::to_owned).collect();
+    keys.sort();
+    keys
+}
+
+#[tokio::test]
+async fn keys_of_providers_reach_no_worker_but_those_that_sign_in_with_them() {
+    for (config, expected) in [
+        (json!({"kind": "shell", "command": "env > ../env.txt"}), &[][..]),
+        (json!({"kind": "acp", "command": ["agent"]}), &[]),
+        (json!({"kind": "claude"}), &["ANTHROPIC_API_KEY"]),
+        (json!({"kind": "codex"}), &["OPENAI_API_KEY"]),
+        (json!({"kind": "gemini"}), &["GEMINI_API_KEY"]),
+        // What the user gives it by name.
+        (
+            json!({"kind": "shell", "command": "env > ../env.txt", "env": ["WORK_KEY"]}),
+            &["WORK_KEY"],
+        ),
+        (
+            json!({"kind": "acp", "command": ["agent"], "env": ["GEMINI_API_KEY"]}),
+            &["GEMINI_API_KEY"],
+        ),
+    ] {
+        assert_eq!(keys_seen(config.clone()).await, expected, "{config}");
+    }
 }

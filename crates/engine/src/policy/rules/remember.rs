@@ -1,4 +1,4 @@
-//! Adds rules to the user's file. Nothing else in the file changes.
+//! Adds rules to the user's file, and edits that file safely. Nothing else in the file changes.
 //!
 //! Each rule is appended as its own table. The new text is only written if it parses to all
 //! previous rules plus the new ones, and everything else is unchanged. Writers take a lock on the
@@ -52,6 +52,14 @@ pub enum Unkept {
         /// The rules.
         rules: Vec<Rule>,
     },
+    /// The rule that is to be removed is no table of its own.
+    #[error("{} cannot be changed here: remove the rule in line {line} by hand", path.display())]
+    NotATable {
+        /// The file.
+        path: PathBuf,
+        /// The line of the rule.
+        line: usize,
+    },
 }
 
 /// Rules as TOML.
@@ -62,9 +70,28 @@ fn tables(rules: &[Rule]) -> String {
 /// Adds rules to the user's file, all or none. The file is created if it does not exist. Returns
 /// whether any rule was new.
 pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
+    edit(path, |old| {
+        let had = read(old).map_err(|bad| Unkept::Bad { path: path.to_owned(), bad })?;
+        let rules: Vec<Rule> = rules.iter().filter(|it| !had.contains(it)).cloned().collect();
+        if rules.is_empty() {
+            return Ok(None);
+        }
+        let new = added(old, &rules);
+        if !is_only_that(old, &new, had, &rules) {
+            return Err(Unkept::Unfit { path: path.to_owned(), rules });
+        }
+        Ok(Some(new))
+    })
+}
+
+/// Replaces the user's file by what the function makes of its text, under a lock. The file is created
+/// if it does not exist. `None` leaves it as it is. Returns whether it was replaced.
+pub(super) fn edit(
+    path: &Path,
+    change: impl FnOnce(&str) -> Result<Option<String>, Unkept>,
+) -> Result<bool, Unkept> {
     let unwritable = |why| Unkept::Unwritable { path: path.to_owned(), why };
     let odd = |what| Unkept::Odd { path: path.to_owned(), what };
-    let bad = |bad| Unkept::Bad { path: path.to_owned(), bad };
     let directory = path.parent().unwrap_or(Path::new("/"));
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(unwritable)?;
     let lock = File::open(directory).map_err(unwritable)?;
@@ -91,15 +118,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
         Some(meta) if meta.mode() & 0o200 == 0 => return Err(odd("read-only")),
         Some(_) => fs::read_to_string(&real).map_err(unwritable)?,
     };
-    let had = read(&old).map_err(bad)?;
-    let rules: Vec<Rule> = rules.iter().filter(|it| !had.contains(it)).cloned().collect();
-    if rules.is_empty() {
-        return Ok(false);
-    }
-    let new = added(&old, &rules);
-    if !is_only_that(&old, &new, had, &rules) {
-        return Err(Unkept::Unfit { path: path.to_owned(), rules });
-    }
+    let Some(new) = change(&old)? else { return Ok(false) };
     // Other programs do not take our lock, so check that they did not write meanwhile.
     if meta.is_some() && fs::read_to_string(&real).ok().as_ref() != Some(&old) {
         return Err(unwritable(io::Error::other("somebody else wrote it at the same time")));
@@ -123,11 +142,16 @@ fn added(old: &str, rules: &[Rule]) -> String {
 /// Whether a text contains what it contained before, plus the added rules.
 fn is_only_that(old: &str, new: &str, mut rules: Vec<Rule>, added: &[Rule]) -> bool {
     rules.extend_from_slice(added);
+    read(new).is_ok_and(|it| it == rules) && is_same_rest(old, new)
+}
+
+/// Whether everything but the rules is the same in two texts.
+pub(super) fn is_same_rest(old: &str, new: &str) -> bool {
     let rest = |text: &str| {
         text.parse::<toml::Table>().ok().map(|mut it| {
             it.remove("policy");
             it
         })
     };
-    read(new).is_ok_and(|it| it == rules) && rest(old).is_some() && rest(old) == rest(new)
+    rest(old).is_some() && rest(old) == rest(new)
 }

@@ -65,6 +65,7 @@ pub(super) fn is_bounded(line: &str) -> bool {
         && brackets <= MOST_BRACKETS
         && !may_begin_a_here_document(line)
         && !may_force_a_redirection(line)
+        && !may_expand_with_a_flag(line)
 }
 
 /// The commands of a line that runs in a directory below the root: relative paths are rewritten
@@ -101,6 +102,13 @@ fn joined(directory: &str, path: &str) -> Option<String> {
 fn may_force_a_redirection(line: &str) -> bool {
     let line = line.replace("\\\n", "");
     line.contains(">!") || line.contains(">&!")
+}
+
+/// Whether the line contains a parameter with a flag of zsh, such as `$=name`, quoted or not. Other shells
+/// leave the dollar sign as it is.
+fn may_expand_with_a_flag(line: &str) -> bool {
+    let line = line.replace("\\\n", "");
+    ["$=", "$~", "$^", "$+"].iter().any(|it| line.contains(it))
 }
 
 /// Whether the line contains the start of a here-document, quoted or not. Such lines are opaque

@@ -14,13 +14,14 @@ use punchlist_model::call::{
 };
 use punchlist_model::session::Store;
 use punchlist_model::{
-    Actor, Ctx, Item, ItemRef, Mode, Number, Op, Patch, Plan, RunId, Status, Timestamp,
+    Actor, Ctx, Item, ItemRef, Mode, Number, Op, Patch, Plan, PlanId, RunId, Status, Timestamp,
 };
 use serde_json::{Map, Value};
 
 use super::anew;
 use crate::around;
 use crate::fail::Fail;
+use crate::ledger::masked;
 use crate::outputs::last_call;
 use crate::plan_service::LivePlan;
 use crate::run::front_end::FrontEnd;
@@ -70,7 +71,7 @@ impl Late {
         for it in &questions {
             it.settle(store, now).await?;
         }
-        let is_same = |it: &&LateQuestion| it.answered.is_some() && it.is_same(asked);
+        let is_same = |it: &&LateQuestion| it.answered.is_some() && it.asked.asks_the_same(asked);
         Ok(questions.iter().rfind(is_same).and_then(|it| it.answered.clone()))
     }
 }
@@ -87,13 +88,6 @@ struct LateQuestion {
 }
 
 impl LateQuestion {
-    /// Whether it asked exactly the same, so that the answer applies.
-    fn is_same(&self, other: &Asked) -> bool {
-        let it = &self.asked;
-        (&it.tool, &it.arguments, &it.command, &it.diff, &it.touches)
-            == (&other.tool, &other.arguments, &other.command, &other.diff, &other.touches)
-    }
-
     /// Cancels the waiting call: another run asks the same now, or nobody will.
     async fn settle(&self, store: &dyn Store, now: Timestamp) -> Result<(), Fail> {
         let state = CallState::Cancelled;
@@ -137,8 +131,7 @@ pub(crate) async fn left(
             ops.push(Op::Release(ItemRef::Number(item.number)));
         }
         // A run does not do entries of agents' own lists. Running a check again does no harm.
-        let can_harm = item.run.is_some() || item.agent_type.is_some();
-        let is_new = can_harm && (is_begun || under_way.contains(&item.number));
+        let is_new = item.can_harm() && (is_begun || under_way.contains(&item.number));
         if options.earlier.fresh || sub_lists::is_entry(item) || !(is_new || item.is_interrupted())
         {
             continue;
@@ -165,8 +158,28 @@ pub(crate) async fn left(
         store.end_run(run.id, ctx.now).await?;
     }
     from_workers(surroundings, &mut plan, &under_way, ctx).await?;
-    let late = late(options, store, plan.plan(), ctx.now).await?;
+    let late = late(options.earlier.fresh, store, plan.plan(), ctx.now).await?;
     Ok(Left { plan, cannot_run, resumed, late })
+}
+
+/// Ends the runs of other workers for an item that this worker has claimed since: they have lost it.
+pub(crate) async fn end_others(
+    surroundings: &Surroundings,
+    plan: PlanId,
+    item: Number,
+    now: Timestamp,
+) -> Result<(), Fail> {
+    let store = &*surroundings.store;
+    let filter = RunFilter { plan: Some(plan), running: true, ..RunFilter::default() };
+    for run in store.runs(filter).await? {
+        let calls = store.calls(run.id).await?;
+        if !calls.is_empty() && calls.iter().all(|it| it.item == Some(item)) {
+            let said = outputs_so_far(surroundings, run.id).await?;
+            store.interrupt(run.id, now, said).await?;
+            store.end_run(run.id, now).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The items whose calls were executing.
@@ -217,7 +230,7 @@ async fn outputs_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said,
             && let Some(output) = last_call::so_far(&outputs, run, &call)
             && let Ok(output) = serde_json::to_value(output)
         {
-            said.insert(call.number, output);
+            said.insert(call.number, masked(output));
         }
     }
     Ok(said)
@@ -247,8 +260,8 @@ fn run_again(item: &Item) -> String {
 
 /// The questions of ended runs whose calls still wait. Calls about items that are closed, or that
 /// start over, are cancelled.
-async fn late(
-    options: &Options,
+pub(crate) async fn late(
+    fresh: bool,
     store: &dyn Store,
     plan: &Plan,
     now: Timestamp,
@@ -274,9 +287,7 @@ async fn late(
             };
             let item = call.item;
             let it = LateQuestion { run: run.id, call, asked: question.asked, answered };
-            match item
-                .filter(|it| !options.earlier.fresh && plan.get(*it).is_some_and(Item::is_open))
-            {
+            match item.filter(|it| !fresh && plan.get(*it).is_some_and(Item::is_open)) {
                 Some(item) => found.entry(item).or_default().push(it),
                 None => it.settle(store, now).await?,
             }

@@ -20,6 +20,9 @@ impl Runner<'_> {
     pub(super) async fn asked(&mut self, asked: &Asked, run: &Run) -> Result<(), Fail> {
         let Some(item) = self.item(CallId(asked.call)) else { return Ok(()) };
         let (id, now) = (asked.id, self.now());
+        if let Some(claimed) = &self.workplace.claimed {
+            claimed.slot.give_back();
+        }
         self.board.asks(item, now.as_millisecond());
         let what = asked.command.as_deref().unwrap_or(&asked.what);
         self.send(Event::Asked { item, what })?;
@@ -131,7 +134,16 @@ impl Runner<'_> {
             steps::keep_item(arguments, item);
             self.send(Event::Changed { item, arguments })?;
         }
-        self.remember(&answer, &self.policy.rules_of(&answer, &tool))?;
+        match &self.workplace.claimed {
+            None => self.remember(&answer, &self.policy.rules_of(&answer, &tool))?,
+            // An answer from elsewhere allows this item and changes no rule of this machine. A worker
+            // that is being stopped hands the item back as it is.
+            Some(claimed) => {
+                if !claimed.slot.take().await {
+                    return Ok(());
+                }
+            }
+        }
         // If the run is over, its end reports that.
         run.answer(id, answer, Some(answered.by.clone())).await.ok();
         Ok(())

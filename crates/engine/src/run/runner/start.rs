@@ -15,12 +15,14 @@ use punchlist_sched::{Batch, Options, PlannedCall, output, tool::Tools};
 use super::reports::Reports;
 use crate::fail::Fail;
 use crate::policy::checks;
+use crate::run::lease::Lease;
 use crate::run::lock::Lock;
 use crate::run::options::{OnFailure, Person, Surroundings};
-use crate::run::plan_file::Source;
 use crate::run::schedule::{Planned, Schedule, Task};
+use crate::run::steps::judge::Judge;
 use crate::run::steps::proof::Prover;
 use crate::run::steps::{self, ByHand, Job, Place, Resumed, Shell, worker};
+use crate::run::workplace::Workplace;
 
 /// The wait before a retry, if the file does not say.
 const RETRY_WAIT_MS: u64 = 1_000;
@@ -34,23 +36,27 @@ pub(crate) fn jobs(
 ) -> BTreeMap<Number, Job> {
     let job = |it: &Planned| {
         let item = plan.get(it.number)?;
-        // A command that an agent wrote needs a policy rule of the user.
-        let is_agents = match &it.task {
-            Task::Step => item.run.as_ref().is_some_and(|it| it.origin == Origin::Agent),
-            // Anybody can add such an item to the plan; if it is in the file, a person has named
-            // it.
-            Task::Agent(_) => !is_from_file(item),
-            Task::ByHand => false,
-        };
-        let job = Job {
-            check: item.check.clone(),
-            asks: person.is_agent || is_agents,
-            approve: item.approve,
-            resumed: resumed.get(&it.number).copied(),
-        };
-        Some((it.number, job))
+        Some((it.number, job(&it.task, item, resumed.get(&it.number).copied(), person)))
     };
     schedule.planned.iter().filter_map(job).collect()
+}
+
+/// The job of an item.
+pub(crate) fn job(task: &Task, item: &Item, resumed: Option<Resumed>, person: Person) -> Job {
+    // A command that an agent wrote needs a policy rule of the user.
+    let is_agents = match task {
+        Task::Step => item.run.as_ref().is_some_and(|it| it.origin == Origin::Agent),
+        // Anybody can add such an item to the plan; if it is in the file, a person has named it.
+        Task::Agent(_) => !is_from_file(item),
+        Task::ByHand => false,
+    };
+    Job {
+        check: item.check.clone(),
+        asks: person.is_agent || is_agents,
+        is_foreign: false,
+        approve: item.approve,
+        resumed,
+    }
 }
 
 /// The tools that do items.
@@ -65,7 +71,7 @@ pub(crate) fn tools(place: &Arc<Place>) -> Result<Tools, Fail> {
 
 /// What the tools of a run are made from.
 pub(crate) struct Basis<'a> {
-    pub(crate) source: &'a Source,
+    pub(crate) workplace: &'a Workplace<'a>,
     pub(crate) surroundings: &'a Surroundings,
     pub(crate) policy: &'a Policy,
     pub(crate) plan: &'a Plan,
@@ -78,10 +84,11 @@ pub(crate) fn place(
     basis: &Basis<'_>,
     jobs: BTreeMap<Number, Job>,
     reports: Reports,
+    lease: Option<&Lease>,
 ) -> Arc<Place> {
-    let Basis { source, surroundings, policy, plan, ctx, run } = *basis;
+    let Basis { workplace, surroundings, policy, plan, ctx, run } = *basis;
     let around = &surroundings.caller.around;
-    let (directory, by) = (source.directory().to_owned(), ctx.actor.name.clone());
+    let (directory, by) = (workplace.directory.clone(), ctx.actor.name.clone());
     let mut environment: Vec<(OsString, OsString)> = surroundings.environment.clone();
     environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
     environment.push((steps::PLAN.into(), plan.id.to_string().into()));
@@ -96,8 +103,8 @@ pub(crate) fn place(
         around: Arc::clone(around),
         store: Arc::clone(&surroundings.store),
         ctx: ctx.clone(),
-        policy: policy.clone(),
-        below: checks::below(source.directory()),
+        judge: Judge { policy: policy.clone(), below: checks::below(&workplace.directory) },
+        lease: lease.map(Lease::lost),
     })
 }
 

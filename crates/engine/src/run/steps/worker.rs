@@ -16,7 +16,6 @@ use punchlist_model::{Ctx, Item, Number};
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
 use punchlist_sched::output::{Line, Stream};
-use punchlist_sched::policy::Subject;
 use punchlist_sched::tool::{Preview, Tool, Work};
 use serde_json::{Value, json};
 
@@ -99,13 +98,7 @@ impl Tool for Agent {
             let names = Which::ALL.map(Which::as_str).join(", ");
             return Err(format!("there is no agent {agent:?}; there are: {names}"));
         }
-        let subject = Subject {
-            tool: AGENT.to_owned(),
-            harmless: !item_job.asks,
-            arguments: vec![("agent".to_owned(), agent.to_owned())],
-            ..Subject::default()
-        };
-        let subject = self.place.subject(item_job, Some(subject));
+        let subject = self.place.judge.agent(item_job, agent);
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
 
@@ -125,7 +118,7 @@ impl Tool for Agent {
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
         let place = Arc::clone(&self.place);
-        Box::pin(async move { place.run_item(&arguments, &work).await })
+        Box::pin(async move { place.within_lease(place.run_item(&arguments, &work)).await })
     }
 }
 
@@ -152,6 +145,7 @@ impl Place {
         let mut heard = |heard| match heard {
             Heard::News(news) => self.report(number, news, work),
             Heard::Session(session) => self.reports.send(Report::Session(number, session)),
+            Heard::Used(_) => {}
         };
         let ran = match program::run(command, stream, work, None, &mut heard).await {
             Ok(ran) => ran,

@@ -3,13 +3,36 @@
 use punchlist_model::item::CheckRun;
 use punchlist_model::store::{Entry, Error};
 use punchlist_model::{
-    Broken, Check, Evidence, ItemRef, Level, Number, Op, Origin, Patch, PlanId, PlanPatch, Problem,
-    Refusal, Revision, Rules, Status, Tag,
+    Broken, Check, Evidence, ItemRef, Level, Number, Op, Origin, Patch, PlanId, PlanPatch,
+    Position, Problem, Refusal, Revision, Rules, Status, Tag,
 };
 use serde_json::json;
 
 use super::{Caller, json};
 use crate::dialect::{Answer, Call, Dialect};
+
+#[test]
+fn an_id_means_in_each_dialect_what_the_model_was_shown() {
+    let (second, third) = (ItemRef::Position(Position(2)), ItemRef::Number(Number(3)));
+    let prefix = ItemRef::Prefix("0193a".to_owned());
+    for (dialect, id, expected) in [
+        (Dialect::Manager, "2", Some(&second)),
+        (Dialect::Manager, " #2 ", Some(&second)),
+        (Dialect::Manager, "0193a", Some(&prefix)),
+        (Dialect::UpdatePlan, "2", Some(&second)),
+        (Dialect::WriteTodos, "2", Some(&second)),
+        (Dialect::TodoWrite, "2", Some(&second)),
+        (Dialect::TodoWrite, "#3", Some(&third)),
+        (Dialect::Turn, "3", Some(&third)),
+        (Dialect::Turn, "#3", Some(&third)),
+        (Dialect::Turn, "0193a", Some(&prefix)),
+        (Dialect::Tasks, "3", Some(&third)),
+        (Dialect::Tasks, "the third", None),
+        (Dialect::Manager, "", None),
+    ] {
+        assert_eq!(dialect.item(id).as_ref(), expected, "{dialect} {id}");
+    }
+}
 
 #[test]
 fn all_dialects_work_on_the_same_plan() {

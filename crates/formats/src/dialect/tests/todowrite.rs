@@ -268,3 +268,26 @@ fn bad_arguments_are_named_with_what_is_legal() {
         assert_eq!(caller.err(TOOL, arguments.clone()), error, "{arguments}");
     }
 }
+
+#[test]
+fn a_task_of_several_steps_is_worked_off_and_every_result_shows_the_plan_again() {
+    let mut caller = Caller::new(Dialect::TodoWrite);
+    let steps = ["Fix failing tests", "Update documentation", "Run final build verification"];
+    // At each call the steps before `done` are completed and the next one is in progress.
+    for done in 0..=steps.len() {
+        let status = |at: usize| match at {
+            _ if at < done => ("completed", "[x] "),
+            _ if at == done => ("in_progress", "[>] "),
+            _ => ("pending", "[ ] "),
+        };
+        let entries: Vec<(&str, &str)> =
+            steps.iter().enumerate().map(|(at, step)| (*step, status(at).0)).collect();
+        let line = |(at, step): (usize, &&str)| {
+            let active = if at == done { format!(" <- Doing {step}") } else { String::new() };
+            format!("{}{step}{active}\n", status(at).1)
+        };
+        let lines: String = steps.iter().enumerate().map(line).collect();
+        assert_eq!(caller.ok(TOOL, list(&entries)), format!("{lines}\n({done}/3 completed)"));
+    }
+    assert_eq!(caller.item(3).status, Status::Completed);
+}

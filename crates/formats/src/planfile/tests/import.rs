@@ -12,7 +12,8 @@ use super::super::{
     Changed, Import, Source, finished_groups, is_from_file, matched, read, ticks, write_back,
 };
 
-const FILE: Source<'_> = Source { origin: Origin::Person, name: "plan.md", directory: "/p" };
+const FILE: Source<'_> =
+    Source { origin: Origin::Person, name: "plan.md", directory: "/p", below: None };
 const AGENTS: Source<'_> = Source { origin: Origin::Agent, ..FILE };
 
 fn ctx(change: u8) -> Ctx {

@@ -10,6 +10,12 @@ mod plan;
     clippy::large_enum_variant,
     reason = "the schema is generated from these types; no value is created"
 )]
+mod sessions;
+#[expect(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "the schema is generated from these types; no value is created"
+)]
 mod verbs;
 
 use std::collections::BTreeMap;
@@ -19,7 +25,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 pub use self::plan::{Aim, Item, PlanHeader, Progress};
+pub(crate) use self::plan::{Status, Time};
+pub(crate) use self::sessions::Used;
 pub use self::verbs::Change;
+pub(crate) use self::verbs::{Entry, Question, Summary};
 
 /// Each verb, or variant of a verb, and the definition of its output. Unified events have a schema
 /// of their own.
@@ -93,7 +102,7 @@ fn define<T: JsonSchema>(generator: &mut SchemaGenerator) {
 }
 
 /// Forbids fields that are not listed, unless the schema says otherwise.
-fn close(schema: &mut Value) {
+pub(crate) fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
             if fields.contains_key("properties") && !fields.contains_key("additionalProperties") {

@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 /// A moment: RFC 3339, UTC, with milliseconds
 #[derive(Serialize, JsonSchema)]
 #[schemars(extend("pattern" = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$"))]
-pub(super) struct Time(String);
+pub(crate) struct Time(String);
 
 /// The status of an item
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Status {
+pub(crate) enum Status {
     /// Not started
     Pending,
     /// In progress
@@ -117,6 +117,9 @@ struct PlanRules {
     demand: Option<Level>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     archived: bool,
+    /// Whether workers take its items
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    shared: bool,
 }
 
 /// The goal of a plan

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::define;
 use super::plan::{Aim, End, Item, Level, PlanHeader, Progress, Time, Verification};
+use super::sessions::Sessions;
 
 /// All types with a definition of their own.
 pub(super) const ALL: &[fn(&mut SchemaGenerator)] = &[
@@ -115,7 +116,7 @@ enum Plans {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = true))]
-struct Summary {
+pub(crate) struct Summary {
     id: String,
     title: String,
     name: Option<String>,
@@ -234,7 +235,7 @@ struct Adopted {
 
 /// One journal entry, with the names of the store; one per line
 #[derive(Serialize, JsonSchema)]
-struct Entry {
+pub(crate) struct Entry {
     plan: String,
     revision: u64,
     at: Time,
@@ -282,7 +283,7 @@ struct Questions {
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("additionalProperties" = true))]
-struct Question {
+pub(crate) struct Question {
     id: String,
     run: String,
     project: String,
@@ -448,65 +449,6 @@ struct Tool {
     input_schema: Value,
 }
 
-/// The sessions of our own agent, or one of them
-#[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-enum Sessions {
-    List { sessions: Vec<AgentSession> },
-    Shown(AgentSession),
-}
-
-/// A session of our own agent
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("additionalProperties" = true))]
-struct AgentSession {
-    id: String,
-    project: String,
-    title: String,
-    /// What it does, in words
-    state: String,
-    running: bool,
-    turns: u32,
-    used: Used,
-    created_at: Time,
-    changed_at: Time,
-    /// All turns, with `sessions show`
-    #[serde(skip_serializing_if = "Option::is_none")]
-    turn_list: Option<Vec<AgentTurn>>,
-}
-
-/// A turn of a session
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("additionalProperties" = true))]
-struct AgentTurn {
-    turn: u32,
-    id: String,
-    plan: Option<String>,
-    /// answered, asked, planned, let_go, limit, stuck, planning_failed, not_validated, failed,
-    /// aborted or budget; null while it runs
-    ending: Option<String>,
-    began_at: Time,
-    ended_at: Option<Time>,
-    used: Used,
-}
-
-/// What model calls have used
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("additionalProperties" = true))]
-struct Used {
-    /// How many model calls
-    calls: u64,
-    /// Tokens sent
-    input: u64,
-    /// Tokens received
-    output: u64,
-    /// Millionths of the currency of the configured prices
-    cost_micros: u64,
-}
-
 /// The providers, and the results of `--check`
 #[derive(Serialize, JsonSchema)]
 struct Models {
@@ -568,9 +510,37 @@ struct Left {
     why: String,
 }
 
+/// What the policy decides about a call; with `--consents` what a person has allowed; with
+/// `--take-back` what was taken back
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum Policy {
+    Call(PolicyOfCall),
+    Consents {
+        consents: Vec<GivenConsent>,
+    },
+    TakenBack {
+        project: String,
+        #[serde(rename = "takenBack")]
+        taken_back: String,
+    },
+}
+
+/// Something that a person has allowed or refused
+#[derive(Serialize, JsonSchema)]
+struct GivenConsent {
+    /// The name by which it is taken back: checks, instructions, mcp.NAME, or the path of a file
+    name: String,
+    /// Null for a file
+    project: Option<String>,
+    allowed: bool,
+    /// What it means: a sentence, or the command line or address of a server
+    what: String,
+}
+
 /// What the policy decides about a call
 #[derive(Serialize, JsonSchema)]
-struct Policy {
+struct PolicyOfCall {
     tool: String,
     /// The command line or the path
     asked: String,
@@ -582,6 +552,18 @@ struct Policy {
     parts: Vec<CommandPart>,
     /// Rules that would allow it
     missing: Vec<Rule>,
+    /// What the sandbox of `do` changes; null if it changes nothing
+    sandbox: Option<InSandbox>,
+}
+
+/// What happens to a shell command in a session of `do`
+#[derive(Serialize, JsonSchema)]
+struct InSandbox {
+    /// Whether there is a sandbox
+    on: bool,
+    decision: Decision,
+    /// The same as a sentence
+    why: String,
 }
 
 /// The decision of a rule

@@ -18,14 +18,12 @@ fn row(id: &str, place: &str, state: State, seconds_ago: i64) -> Row {
     Row {
         key: format!("claude/{id}/"),
         agent: "claude".to_owned(),
-        sub_agent: None,
+        project: format!("/home/me/{place}"),
         place: place.to_owned(),
-        model: String::new(),
         state,
-        list: None,
-        no_list: NoList::Never,
         at: at(seconds_ago),
         began: at(seconds_ago),
+        ..Row::default()
     }
 }
 
@@ -201,4 +199,76 @@ fn hostile_texts_do_nothing_to_a_screen() {
             }
         }
     }
+}
+
+/// Two projects with several agents, one of which asks.
+fn projects() -> Vec<Row> {
+    let question = State::Asks("May I push?".to_owned());
+    let said = |text: &str, row: Row| Row { said: text.to_owned(), ..row };
+    let mut tree = row("t", "shop-fix", State::Idle, 400);
+    tree.project = "/home/me/shop".to_owned();
+    let mut other = row("o", "shop", State::Working, 30);
+    other.project = "/srv/www/shop".to_owned();
+    let mut asks = row("q", "shop", question, 20);
+    let ids = punchlist_model::IdSource::fixed(Timestamp::UNIX_EPOCH, 1);
+    asks.question = Some(punchlist_model::QuestionId(ids.nth(1)));
+    vec![
+        asks,
+        Row {
+            list: listed(&[('x', "Read"), ('>', "Writing")], 60),
+            ..row("a", "shop", State::Working, 300)
+        },
+        said("I looked at it. Now I begin.", row("b", "shop", State::Working, 10)),
+        said("All done.", tree),
+        other,
+    ]
+}
+
+#[test]
+fn projects_with_several_agents_have_headings_where_there_is_room() {
+    let rows = projects();
+    let look = Look { keys: true, ..Look::default() };
+    let mut all = String::new();
+    for (columns, height) in [(80, 40), (40, 24), (80, 10)] {
+        let lines = screen(&rows, columns, Look { height: Some(height), ..look }, Glyphs::Unicode);
+        all.push_str(&format!("== {columns}x{height}\n{}\n", lines.join("\n")));
+    }
+    let away = ["claude/t/".to_owned()];
+    let look = Look { selected: Some("claude/t/"), archived: &away, put_away: 2, ..look };
+    all.push_str(&format!(
+        "== one selected, two put away\n{}\n",
+        screen(&rows, 80, look, Glyphs::Unicode).join("\n")
+    ));
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn a_heading_stays_above_the_rows_of_its_project_when_they_are_scrolled() {
+    let mut rows = vec![row("z", "other", State::Working, 1)];
+    for n in 0..30 {
+        rows.push(row(&format!("r{n:02}"), "shop", State::Working, 1));
+    }
+    let look = Look { height: Some(20), selected: Some("claude/r29/"), ..Look::default() };
+    let lines = screen(&rows, 80, look, Glyphs::Unicode);
+    assert!(lines.len() <= 20);
+    assert_eq!(lines[1], " shop  30 working");
+    assert!(lines.iter().any(|it| it.starts_with('>')), "{lines:#?}");
+}
+
+#[test]
+fn context_and_cost_are_shown_where_they_are_known() {
+    use punchlist_model::agents::Spent;
+    let spent = |context, window, cost_micros| Spent { context, window, cost_micros };
+    let mut rows = agents();
+    rows[1].spent = spent(Some(34_120), Some(200_000), Some(421_000));
+    rows[2].spent = spent(Some(1_250_000), None, None);
+    rows[3].spent = spent(None, None, Some(12_345_678));
+    rows[1].said = "I read the schema.\n\nNow I migrate the **orders** table.".to_owned();
+    let opened = Look { opened: Some("claude/a/"), ..Look::default() };
+    let mut all = String::new();
+    for columns in [40, 80, 130] {
+        let lines = screen(&rows, columns, opened, Glyphs::Unicode);
+        all.push_str(&format!("== {columns}\n{}\n", lines.join("\n")));
+    }
+    insta::assert_snapshot!(all);
 }

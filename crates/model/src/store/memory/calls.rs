@@ -10,10 +10,10 @@ use futures_core::future::BoxFuture;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Memory, State, lock, ready, whole_ms};
+use super::{Memory, State, lock, whole_ms};
 use crate::call::{
     AnswerOutcome, Answered, Asked, CallRecord, CallStore, Message, MessageOutcome, NewMessage,
-    News, Question, QuestionFilter, RunFilter, RunRecord, Said, Standing, Take,
+    News, Question, QuestionFilter, RunFilter, RunRecord, Said, Standing,
 };
 use crate::event::TOMBSTONE;
 use crate::id::{MessageId, Number, PlanId, QuestionId, RunId};
@@ -39,7 +39,7 @@ struct Kept {
 
 impl CallStore for Memory {
     fn begin_run(&self, run: RunRecord) -> BoxFuture<'_, Result<(), Error>> {
-        ready(self.state().begin_run(run))
+        self.answer(self.state().begin_run(run))
     }
 
     fn end_run(&self, run: RunId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>> {
@@ -48,13 +48,13 @@ impl CallStore for Memory {
             it.ended_at.get_or_insert(kept(now));
         });
         state.notify();
-        ready(ended)
+        self.answer(ended)
     }
 
     fn runs(&self, filter: RunFilter) -> BoxFuture<'_, Result<Vec<RunRecord>, Error>> {
         let state = self.state();
         let newest_first = state.work.runs.iter().rev().filter(|run| filter.fits(run));
-        ready(Ok(newest_first.take(most(filter.most)).cloned().collect()))
+        self.answer(Ok(newest_first.take(most(filter.most)).cloned().collect()))
     }
 
     fn record(
@@ -64,18 +64,18 @@ impl CallStore for Memory {
         asked: Vec<Asked>,
         change: Option<(PlanId, Change)>,
     ) -> BoxFuture<'_, Result<Option<Applied>, Error>> {
-        ready(self.state().record(run, calls, asked, change))
+        self.answer(self.state().record(run, calls, asked, change))
     }
 
     fn calls(&self, run: RunId) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
         let state = self.state();
-        ready(state.work.run(run).map(|_| state.work.calls_of(run).cloned().collect()))
+        self.answer(state.work.run(run).map(|_| state.work.calls_of(run).cloned().collect()))
     }
 
     fn story(&self, run: RunId) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
         let state = self.state();
         let story = state.work.story.iter().filter(|it| it.0 == run).map(|it| it.1.clone());
-        ready(state.work.run(run).map(|_| story.collect()))
+        self.answer(state.work.run(run).map(|_| story.collect()))
     }
 
     fn interrupt(
@@ -93,7 +93,7 @@ impl CallStore for Memory {
             calls.iter().for_each(|call| state.work.put(run, call.clone()));
             state.notify();
         }
-        ready(found)
+        self.answer(found)
     }
 
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>> {
@@ -103,7 +103,7 @@ impl CallStore for Memory {
         found.sort_by_key(|it| it.asked.id);
         let extra = found.len().saturating_sub(most(filter.most));
         found.drain(..extra);
-        ready(Ok(found))
+        self.answer(Ok(found))
     }
 
     fn answer(
@@ -111,7 +111,7 @@ impl CallStore for Memory {
         question: QuestionId,
         answered: Answered,
     ) -> BoxFuture<'_, Result<AnswerOutcome, Error>> {
-        ready(self.state().answer(question, answered))
+        self.answer(self.state().answer(question, answered))
     }
 
     fn queue(&self, message: NewMessage) -> BoxFuture<'_, Result<(), Error>> {
@@ -123,12 +123,17 @@ impl CallStore for Memory {
             state.work.messages.push(message.into());
             state.notify();
         }
-        ready(checked.map_err(Error::from))
+        self.answer(checked.map_err(Error::from))
     }
 
     fn messages(&self, conversation: String) -> BoxFuture<'_, Result<Vec<Message>, Error>> {
         let state = self.state();
-        ready(Ok(state.work.waiting(&conversation).cloned().collect()))
+        self.answer(Ok(state.work.waiting(&conversation).cloned().collect()))
+    }
+
+    fn message(&self, message: MessageId) -> BoxFuture<'_, Result<Option<Message>, Error>> {
+        let state = self.state();
+        self.answer(Ok(state.work.messages.iter().find(|it| it.id == message).cloned()))
     }
 
     fn edit_message(
@@ -138,7 +143,7 @@ impl CallStore for Memory {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
         if let Err(bad) = Message::check(&text) {
-            return ready(Err(bad.into()));
+            return self.answer(Err(bad.into()));
         }
         let mut state = self.state();
         let outcome = state.work.outcome(message);
@@ -149,7 +154,7 @@ impl CallStore for Memory {
             }
             state.notify();
         }
-        ready(Ok(outcome))
+        self.answer(Ok(outcome))
     }
 
     fn remove_message(&self, message: MessageId) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
@@ -159,7 +164,7 @@ impl CallStore for Memory {
             state.work.messages.retain(|it| it.id != message);
             state.notify();
         }
-        ready(Ok(outcome))
+        self.answer(Ok(outcome))
     }
 
     fn move_message(
@@ -173,7 +178,7 @@ impl CallStore for Memory {
             state.work.move_message(message, before);
             state.notify();
         }
-        ready(Ok(outcome))
+        self.answer(Ok(outcome))
     }
 
     fn steer_message(
@@ -188,35 +193,13 @@ impl CallStore for Memory {
             found.into_iter().for_each(|it| it.steer = steer);
             state.notify();
         }
-        ready(Ok(outcome))
-    }
-
-    fn take_message(
-        &self,
-        conversation: String,
-        take: Take,
-        now: Timestamp,
-    ) -> BoxFuture<'_, Result<Option<Message>, Error>> {
-        let mut state = self.state();
-        let steering = state.work.waiting(&conversation).find(|it| it.steer).map(|it| it.id);
-        let first = state.work.waiting(&conversation).next().map(|it| it.id);
-        let wanted = match take {
-            Take::First => steering.or(first),
-            Take::Steering => steering,
-        };
-        let found = state.work.messages.iter_mut().find(|it| Some(it.id) == wanted);
-        let taken = found.map(|message| {
-            message.taken_at = Some(kept(now));
-            message.clone()
-        });
-        state.notify();
-        ready(Ok(taken))
+        self.answer(Ok(outcome))
     }
 
     fn news(&self) -> BoxFuture<'_, Result<News, Error>> {
         let last_seen = self.state().changes;
         let state = Arc::clone(&self.state);
-        ready(Ok(Box::pin(Listen { state, last_seen }) as News))
+        self.answer(Ok(Box::pin(Listen { state, last_seen }) as News))
     }
 }
 
@@ -366,12 +349,55 @@ impl Work {
         let places: Vec<usize> =
             (0..self.messages.len()).filter(|n| waits(&self.messages[*n])).collect();
         let waiting: Vec<MessageId> = places.iter().map(|n| self.messages[*n].id).collect();
-        let moved: Vec<Message> = Message::moved(&waiting, message, before)
+        self.place(&places, Message::moved(&waiting, message, before));
+    }
+
+    /// Takes messages as they were read, all or none.
+    pub(super) fn take_messages(
+        &mut self,
+        conversation: &str,
+        taken: &[Message],
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let changed =
+            taken.iter().find(|it| self.waiting(conversation).all(|waiting| waiting != *it));
+        if let Some(changed) = changed {
+            return Err(Error::MessageChanged(changed.id));
+        }
+        for message in &mut self.messages {
+            if taken.iter().any(|it| it.id == message.id) {
+                message.taken_at = Some(kept(now));
+            }
+        }
+        Ok(())
+    }
+
+    /// Steering messages that still wait at the end of a turn become the first of the queue.
+    pub(super) fn end_steering(&mut self, conversation: &str) {
+        let waits = |it: &Message| it.conversation == conversation && it.taken_at.is_none();
+        let places: Vec<usize> =
+            (0..self.messages.len()).filter(|n| waits(&self.messages[*n])).collect();
+        let waiting: Vec<Message> = self.waiting(conversation).cloned().collect();
+        let Some(order) = Message::after_turn(&waiting) else { return };
+        self.place(&places, order);
+        self.messages.iter_mut().filter(|it| waits(it)).for_each(|it| it.steer = false);
+    }
+
+    /// Marks the waiting messages of a conversation: the agent asks the user something, and none of them
+    /// is the reply.
+    pub(super) fn question_asked(&mut self, conversation: &str) {
+        let waits = |it: &&mut Message| it.conversation == conversation && it.taken_at.is_none();
+        self.messages.iter_mut().filter(waits).for_each(|it| it.is_from_before_question = true);
+    }
+
+    /// Puts messages into these places, in this order.
+    fn place(&mut self, places: &[usize], order: Vec<MessageId>) {
+        let moved: Vec<Message> = order
             .into_iter()
             .filter_map(|id| self.messages.iter().find(|it| it.id == id).cloned())
             .collect();
-        for (place, message) in places.into_iter().zip(moved) {
-            self.messages[place] = message;
+        for (place, message) in places.iter().zip(moved) {
+            self.messages[*place] = message;
         }
     }
 

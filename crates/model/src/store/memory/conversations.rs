@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use futures_core::future::BoxFuture;
 use jiff::Timestamp;
 
-use super::{Memory, State, ready};
-use crate::id::ConversationId;
+use super::{Memory, State};
+use crate::id::{ConversationId, PlanId};
 use crate::store::maintenance::project_after_move;
 use crate::store::turns::{
-    Conversation, ConversationFilter, EntryFilter, Runner, TextSearch, Turn, TurnEntry, TurnRecord,
-    TurnStore, Used,
+    Conversation, ConversationFilter, ConversationState, EntryFilter, Runner, TextSearch, Turn,
+    TurnEntry, TurnRecord, TurnStore, Used,
 };
 use crate::store::{Error, kept};
 
@@ -33,18 +33,18 @@ impl TurnStore for Memory {
         if created.is_ok() {
             state.notify();
         }
-        ready(created)
+        self.answer(created)
     }
 
     fn conversation(&self, id: ConversationId) -> BoxFuture<'_, Result<Conversation, Error>> {
-        ready(self.state().conversations.get(id).map(|it| it.conversation.clone()))
+        self.answer(self.state().conversations.get(id).map(|it| it.conversation.clone()))
     }
 
     fn conversations(
         &self,
         filter: ConversationFilter,
     ) -> BoxFuture<'_, Result<Vec<Conversation>, Error>> {
-        ready(Ok(self.state().conversations.list(&filter)))
+        self.answer(Ok(self.state().conversations.list(&filter)))
     }
 
     fn hold(
@@ -54,7 +54,7 @@ impl TurnStore for Memory {
         now: Timestamp,
         gone: Vec<String>,
     ) -> BoxFuture<'_, Result<(), Error>> {
-        ready(self.state().change_conversation(id, |it| {
+        self.answer(self.state().change_conversation(id, |it| {
             it.conversation.check_may_hold(&runner.name, now, &gone)?;
             it.conversation.runner = Some(runner.kept());
             Ok(())
@@ -68,7 +68,7 @@ impl TurnStore for Memory {
             it.conversation.runner = None;
             state.notify();
         }
-        ready(Ok(()))
+        self.answer(Ok(()))
     }
 
     fn record_turn(
@@ -78,12 +78,13 @@ impl TurnStore for Memory {
         record: TurnRecord,
     ) -> BoxFuture<'_, Result<u64, Error>> {
         let mut state = self.state();
-        let checked = state.check_record(id, &runner, &record);
-        ready(checked.and_then(|()| state.change_conversation(id, |it| Ok(it.record(record)))))
+        self.answer(state.record_turn(id, &runner, record))
     }
 
     fn turns(&self, id: ConversationId) -> BoxFuture<'_, Result<Vec<Turn>, Error>> {
-        ready(self.state().conversations.get(id).map(|it| it.turns.values().cloned().collect()))
+        self.answer(
+            self.state().conversations.get(id).map(|it| it.turns.values().cloned().collect()),
+        )
     }
 
     fn entries(
@@ -91,18 +92,36 @@ impl TurnStore for Memory {
         id: ConversationId,
         filter: EntryFilter,
     ) -> BoxFuture<'_, Result<Vec<TurnEntry>, Error>> {
-        ready(self.state().conversations.get(id).map(|it| it.entries(&filter)))
+        self.answer(self.state().conversations.get(id).map(|it| it.entries(&filter)))
     }
 
     fn used_since(&self, since: Timestamp) -> BoxFuture<'_, Result<Used, Error>> {
         let (state, since) = (self.state(), kept(since));
         let entries = state.conversations.0.values().flat_map(|it| &it.entries);
-        ready(Ok(total(entries.filter(|it| it.at >= since))))
+        self.answer(Ok(total(entries.filter(|it| it.at >= since))))
+    }
+
+    fn used_on(&self, plan: PlanId) -> BoxFuture<'_, Result<(u32, Used), Error>> {
+        let (mut turns, mut used) = (0, Used::default());
+        for conversation in self.state().conversations.0.values() {
+            for turn in conversation.turns.values().filter(|it| it.plan == Some(plan)) {
+                turns += 1;
+                used += turn.used;
+            }
+        }
+        self.answer(Ok((turns, used)))
     }
 
     fn ask_to_stop(&self, id: ConversationId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>> {
-        ready(self.state().change_conversation(id, |it| {
+        self.answer(self.state().change_conversation(id, |it| {
             it.conversation.stop_asked_at = Some(kept(now));
+            Ok(())
+        }))
+    }
+
+    fn pause_queue(&self, id: ConversationId, is_paused: bool) -> BoxFuture<'_, Result<(), Error>> {
+        self.answer(self.state().change_conversation(id, |it| {
+            it.conversation.queue_paused = is_paused;
             Ok(())
         }))
     }
@@ -112,7 +131,7 @@ impl TurnStore for Memory {
         id: ConversationId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<(), Error>> {
-        ready(self.state().forget_conversation(id, now))
+        self.answer(self.state().forget_conversation(id, now))
     }
 }
 
@@ -129,14 +148,23 @@ impl State {
         Ok(value)
     }
 
-    fn check_record(
-        &self,
+    fn record_turn(
+        &mut self,
         id: ConversationId,
         runner: &str,
-        record: &TurnRecord,
-    ) -> Result<(), Error> {
+        record: TurnRecord,
+    ) -> Result<u64, Error> {
         self.conversations.get(id)?.conversation.check_held_by(runner)?;
-        record.turn.plan.map_or(Ok(()), |plan| self.plan(plan).map(drop))
+        record.turn.plan.map_or(Ok(()), |plan| self.plan(plan).map(drop))?;
+        let (name, at) = (id.to_string(), record.at);
+        self.work.take_messages(&name, &record.taken, at)?;
+        if record.turn.ended_at.is_some() {
+            self.work.end_steering(&name);
+        }
+        if record.state == ConversationState::Asked {
+            self.work.question_asked(&name);
+        }
+        self.change_conversation(id, |it| Ok(it.record(record)))
     }
 
     fn forget_conversation(&mut self, id: ConversationId, now: Timestamp) -> Result<(), Error> {
@@ -191,7 +219,7 @@ impl Conversations {
 impl Kept {
     /// Writes a turn with new entries. Returns the number of the last entry.
     fn record(&mut self, record: TurnRecord) -> u64 {
-        let TurnRecord { turn, entries, state, at } = record;
+        let TurnRecord { turn, entries, queue_paused, state, at, .. } = record;
         for new in entries {
             self.entries.push(TurnEntry {
                 number: self.last_entry() + 1,
@@ -210,6 +238,7 @@ impl Kept {
             conversation.turns += 1;
             conversation.stop_asked_at = None;
         }
+        conversation.queue_paused = queue_paused.unwrap_or(conversation.queue_paused);
         conversation.state = state.kept();
         conversation.changed_at = kept(at);
         conversation.used = total(&self.entries);
@@ -222,7 +251,10 @@ impl Kept {
 
     fn entries(&self, filter: &EntryFilter) -> Vec<TurnEntry> {
         let fits = |it: &&TurnEntry| {
-            it.number > filter.after && filter.turn.is_none_or(|turn| turn == it.turn)
+            it.number > filter.after
+                && filter.turn.is_none_or(|turn| turn == it.turn)
+                && filter.kind.is_none_or(|kind| kind == it.kind)
+                && filter.but.is_none_or(|kind| kind != it.kind)
         };
         let mut found: Vec<TurnEntry> = self.entries.iter().filter(fits).cloned().collect();
         if filter.last > 0 {

@@ -2,7 +2,7 @@
 
 use futures_core::future::BoxFuture;
 
-use super::{Memory, State, ready};
+use super::{Memory, State};
 use crate::id::PlanId;
 use crate::store::maintenance::{Health, MaintenanceStore, project_after_move};
 use crate::store::{AttachmentKey, Error};
@@ -10,15 +10,15 @@ use crate::store::{AttachmentKey, Error};
 impl MaintenanceStore for Memory {
     fn health(&self) -> BoxFuture<'_, Result<Health, Error>> {
         let plans = u64::try_from(self.state().plans.len()).unwrap_or(u64::MAX);
-        ready(Ok(Health { schema: 0, plans, bytes: 0, damage: Vec::new() }))
+        self.answer(Ok(Health { schema: 0, plans, bytes: 0, damage: Vec::new() }))
     }
 
     fn check_writable(&self) -> BoxFuture<'_, Result<(), Error>> {
-        ready(Ok(()))
+        self.answer(Ok(()))
     }
 
     fn move_project(&self, from: String, to: String) -> BoxFuture<'_, Result<Vec<PlanId>, Error>> {
-        ready(self.state().move_project(&from, &to))
+        self.answer(self.state().move_project(&from, &to))
     }
 }
 
@@ -60,6 +60,7 @@ impl State {
         }
         self.work.move_runs(after);
         self.conversations.move_project(from, to);
+        self.access.move_project(from, to);
         self.notify();
         Ok(moves.into_iter().map(|it| it.0).collect())
     }

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Conversation, ConversationFilter, ConversationState, Runner, Turn, Used};
+use crate::id::ConversationId;
 use crate::store::{Error, kept};
 
 impl Conversation {
@@ -89,11 +90,16 @@ impl Turn {
 }
 
 impl ConversationFilter {
-    /// Whether the project and the id of a conversation match. [`TextSearch`] matches the text.
+    /// Whether project, id and place of a conversation match. [`TextSearch`] matches the text.
     pub fn fits(&self, conversation: &Conversation) -> bool {
         let id = conversation.id;
         let (simple, hyphened) = (id.0.simple().to_string(), id.to_string());
+        // The one that changed last comes first.
+        let is_after = |(at, after): (Timestamp, ConversationId)| {
+            (std::cmp::Reverse(conversation.changed_at), id) > (std::cmp::Reverse(at), after)
+        };
         self.project.as_deref().is_none_or(|wanted| wanted == conversation.project)
+            && self.after.is_none_or(is_after)
             && self.id.as_deref().is_none_or(|part| {
                 simple.starts_with(part) || simple.ends_with(part) || hyphened.starts_with(part)
             })
@@ -122,6 +128,12 @@ impl TextSearch {
     /// Whether the title contains the text.
     pub fn is_in_title(&self, title: &str) -> bool {
         title.to_lowercase().contains(&self.lower_case)
+    }
+
+    /// Whether one of an item's texts contains the text.
+    pub fn is_in_item(&self, item: &crate::item::Item) -> bool {
+        let texts = [&item.title, &item.context, &item.completion_criteria];
+        texts.into_iter().chain(&item.outcome).any(|it| self.is_in_title(it))
     }
 
     /// Whether a string in the body of an entry contains the text. Names of JSON fields do not count.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod broken;
+mod delegating;
 mod leading;
 mod live;
 mod memory;
@@ -11,7 +12,7 @@ mod refusals;
 mod screen;
 mod server;
 mod wired;
-mod workers;
+pub(crate) mod workers;
 
 use std::fs;
 use std::path::PathBuf;

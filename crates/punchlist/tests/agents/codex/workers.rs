@@ -7,7 +7,7 @@ use super::DIRECT;
 use super::plans::plan;
 use crate::workers::{self, Kind};
 
-pub(super) const CODEX: Kind = Kind {
+pub(crate) const CODEX: Kind = Kind {
     agent: Agent::Codex,
     set_up: |place, model| {
         place.codex_settings(model, DIRECT);

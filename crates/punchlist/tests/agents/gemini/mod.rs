@@ -2,6 +2,7 @@
 
 mod answers;
 mod broken;
+mod delegating;
 mod leading;
 mod letting_go;
 mod live;
@@ -11,7 +12,7 @@ mod plans;
 mod refusals;
 mod screen;
 mod wired;
-mod workers;
+pub(crate) mod workers;
 
 use std::fs;
 use std::path::PathBuf;

@@ -25,10 +25,7 @@ fn a_user_who_sits_there_sees_one_refusal_and_no_more() {
     gemini.args(["-m", WITH_TODOS, "--approval-mode", "yolo", "-i", "Build it"]);
     let terminal = Terminal::open(&gemini, true);
     terminal.shows("SECOND ANSWER", 0);
-    terminal.presses("\u{3}");
-    terminal.shows("Press Ctrl+C again to exit", 0);
-    terminal.presses("\u{3}");
-    terminal.ends();
+    terminal.quits("Press Ctrl+C again to exit");
 
     let refused = refusals(&model.requests());
     assert_eq!(refused.len(), 1, "{refused:#?}");
@@ -50,10 +47,7 @@ fn a_question_to_the_user_may_end_the_turn() {
     gemini.args(["-m", WITH_TODOS, "--approval-mode", "yolo", "-i", "Build it"]);
     let terminal = Terminal::open(&gemini, true);
     terminal.shows("FIRST ANSWER", 0);
-    terminal.presses("\u{3}");
-    terminal.shows("Press Ctrl+C again to exit", 0);
-    terminal.presses("\u{3}");
-    terminal.ends();
+    terminal.quits("Press Ctrl+C again to exit");
     assert_eq!(refusals(&model.requests()), [] as [String; 0]);
     assert_eq!(place.only_plan().end, "open");
 }

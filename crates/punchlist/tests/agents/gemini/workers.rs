@@ -18,7 +18,7 @@ priority = 100
 allow_redirection = true
 ";
 
-pub(super) const GEMINI: Kind = Kind {
+pub(crate) const GEMINI: Kind = Kind {
     agent: Agent::Gemini,
     set_up: |place, _| {
         place.gemini_settings(&json!({"model": {"name": WITH_TODOS}}));

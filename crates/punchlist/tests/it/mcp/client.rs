@@ -19,7 +19,7 @@ pub(super) const OLDER: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "
 pub(super) const NEWER: &str = "2026-07-28";
 
 /// A server, and the client's end of its pipes.
-pub(super) struct Client {
+pub(crate) struct Client {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
@@ -60,8 +60,13 @@ impl Client {
     }
 
     /// A client of an older revision, after the handshake.
-    pub(super) fn older(world: &World, arguments: &[&str]) -> Self {
-        let mut client = Self::silent(world, arguments);
+    pub(crate) fn older(world: &World, arguments: &[&str]) -> Self {
+        Self::older_of(world.command("project"), arguments)
+    }
+
+    /// The same of a server that this command starts.
+    pub(crate) fn older_of(command: Command, arguments: &[&str]) -> Self {
+        let mut client = Self::of(command, arguments);
         client.shake_hands(OLDER[3], &json!({}));
         client
     }
@@ -172,20 +177,20 @@ impl Client {
     }
 
     /// Adds titles with the dialect `turn`.
-    pub(super) fn create(&mut self, titles: &[&str]) -> Value {
+    pub(crate) fn create(&mut self, titles: &[&str]) -> Value {
         let items: Vec<Value> = titles.iter().map(|title| json!({"title": title})).collect();
         self.works("create_todo", json!({"items": items}))
     }
 
     /// The titles on the list, with the dialect `turn`.
-    pub(super) fn titles(&mut self) -> Vec<String> {
+    pub(crate) fn titles(&mut self) -> Vec<String> {
         let list = self.works("list_todo", json!({"status": "all"}));
         let items = list["items"].as_array().unwrap();
         items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Closes stdin and waits for the process; returns how long that took.
-    pub(super) fn end(mut self) -> (ExitStatus, Duration) {
+    pub(crate) fn end(mut self) -> (ExitStatus, Duration) {
         let from = Instant::now();
         drop(self.stdin.take());
         let status = self.child.wait().unwrap();

@@ -50,6 +50,8 @@ fn it_goes_on_in_the_background_and_is_shown_by_resume() {
     project.until(|it| log(it) == "began\n");
     assert_eq!(project.sessions()[0]["state"], "works");
     assert_eq!(project.sessions()[0]["running"], true);
+    let shown = project.run(&["sessions", "show"]).ok();
+    assert!(shown.contains("  works  ") && !shown.contains("cut off"), "{shown}");
     // The first look leaves, the second stays until the end.
     let mut left = project.starts(project.command(&["resume"]), |_| true);
     let seen = left.sees("Todo list updated");
@@ -67,6 +69,12 @@ fn it_goes_on_in_the_background_and_is_shown_by_resume() {
     for words in ["It is dug.", "[Todo: \"Dig\" → completed]"] {
         assert!(stays.out.contains(words), "{words}: {}", stays.out);
     }
+    assert!(stays.err.contains("answered · 4 model calls"), "{}", stays.err);
+    assert!(
+        stays.err.contains(&format!("punchlist resume {short} \"what is next\"")),
+        "{}",
+        stays.err
+    );
     assert_eq!(log(&project), "began\nwent\n");
     assert_eq!(project.items(), ["Dig completed"]);
     project.until(|it| it.sessions()[0]["running"] == false);

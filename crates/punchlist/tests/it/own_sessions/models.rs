@@ -1,5 +1,6 @@
 //! `models`: what is missing, and what each failure says, against a model server on loopback.
 
+use std::fs;
 use std::net::TcpListener;
 
 use punchlist_testkit::model::{Model, Script, Server, Turn};
@@ -74,7 +75,7 @@ fn without_a_model_the_shortest_ways_to_one_are_shown() {
         "ollama pull qwen3",
         "anthropic/…  (anthropic, https://api.anthropic.com/v1/)  anthropic needs a key: set the \
          variable ANTHROPIC_API_KEY",
-        "ollama/…  (ollama, http://127.0.0.1:11434/)  ready",
+        "ollama/…  (ollama, http://127.0.0.1:11434/)  no key needed; not tried",
     ] {
         assert!(listed.contains(words), "{words}: {listed}");
     }
@@ -91,18 +92,51 @@ fn without_a_model_the_shortest_ways_to_one_are_shown() {
 }
 
 #[test]
+fn with_a_key_and_no_model_the_check_says_how_to_name_one() {
+    let project = Project::new(&json!([]));
+    let mut command = project.command(&["models", "--check"]);
+    command.env("ANTHROPIC_API_KEY", CANARY);
+    let ran = finish(command, b"");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    for words in ["there is a key for anthropic\n", "`punchlist models --check anthropic/NAME`"] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    assert!(!ran.err.contains("ollama") && !ran.err.contains(CANARY), "{}", ran.err);
+}
+
+#[test]
 fn a_model_that_works_says_so() {
     let server = server(None);
     let project = project(&server.url(), "$TEST_KEY");
     let listed = models(&project, &[]).ok();
     assert!(listed.starts_with("model: test/model-1\n"), "{listed}");
-    assert!(listed.contains("/v1/)  ready\n"), "{listed}");
+    assert!(listed.contains("/v1/)  key found; not tried\n"), "{listed}");
     let checked = models(&project, &["--check"]);
     assert_eq!(checked.code, 0, "{}", checked.err);
     assert!(checked.out.contains("test/model-1 works: it answered \"ok\""), "{}", checked.out);
+    assert!(checked.out.contains("/v1/)  key found\n"), "{}", checked.out);
     let told = models(&project, &["--check", "--json"]).json();
     assert_eq!(told["checks"], json!([{"model": "test/model-1", "error": null}]));
     assert_eq!(server.asides().len(), 2);
+}
+
+#[test]
+fn the_models_of_workers_are_checked_too_and_each_once() {
+    let server = server(None);
+    let project = project(&server.url(), "$TEST_KEY");
+    let config = "home/.config/punchlist/config.toml";
+    let mut text = fs::read_to_string(project.world.path(config)).unwrap();
+    text.push_str(
+        "[workers.small]\nkind = 'model'\nmodel = 'test/model-2'\n\
+         [workers.same]\nkind = 'model'\nmodel = 'test/model-1'\n\
+         [workers.usual]\nkind = 'model'\n\
+         [workers.program]\nkind = 'claude'\nmodel = 'opus'\n",
+    );
+    project.world.write(config, text);
+    let told = models(&project, &["--check", "--json"]).json();
+    let checked: Vec<&str> =
+        told["checks"].as_array().unwrap().iter().filter_map(|it| it["model"].as_str()).collect();
+    assert_eq!(checked, ["test/model-1", "test/model-2"]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `resume`: after a crash, with the next request, with a reply, and when there is nothing to do.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use super::{Project, complete, create, shell, silence};
@@ -33,6 +35,65 @@ fn a_turn_that_was_cut_off_goes_on_where_it_was() {
     assert_eq!(texts.len(), 4);
     assert!(texts.iter().any(|it| it.contains("It may have happened; check first.")), "{texts:?}");
     assert_eq!(project.sessions()[0]["state"], "ended");
+}
+
+/// A worker that reports what it uses, and never ends.
+const SPENDS: &str = r#"#!/bin/sh
+echo '{"type":"system","subtype":"init","cwd":"/p","session_id":"s-1","tools":[],"model":"m","claude_code_version":"2.1.197"}'
+for id in 1 2 3; do
+  echo '{"type":"assistant","message":{"id":"'$id'","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Still."}],"usage":{"input_tokens":100,"output_tokens":10}},"parent_tool_use_id":null,"session_id":"s-1"}'
+done
+sleep 600
+"#;
+
+#[test]
+fn what_a_worker_had_used_when_the_session_was_killed_is_counted_once() {
+    let delegate = json!({"tool": "delegate", "arguments": {"agentType": "w", "task": "Dig."}});
+    let first = json!({"calls": [delegate], "usage": {"input": 7, "output": 3}});
+    let project = Project::new(&json!([first, silence()]));
+    let program = project.world.path("home/spends");
+    project.world.write("home/spends", SPENDS);
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let rule = "[[policy]]\ndecision = 'allow'\ntool = 'delegate'\n";
+    let worker = format!("[workers.w]\nkind = 'claude'\ncommand = ['{}']\n", program.display());
+    project.world.write("home/.config/punchlist/config.toml", format!("{rule}{worker}"));
+    let used = |it: &Project| it.sessions().first().map(|it| it["used"].clone());
+    // The usage of a message is known when the next one begins.
+    let has_used = |it: &Project| used(it).is_some_and(|it| it["input"] == 207);
+    project.starts(project.does(&[], "Dig"), has_used).kill();
+    assert_eq!(project.sessions()[0]["state"], "cut off");
+    project.plays(&json!([first, {"text": "It is done."}]));
+    let resumed = project.run(&["resume"]);
+    assert_eq!(resumed.code, 0, "{}{}", resumed.out, resumed.err);
+    let used = used(&project).unwrap();
+    assert_eq!(
+        (&used["input"], &used["output"], &used["calls"]),
+        (&json!(207), &json!(23), &json!(2))
+    );
+    let shown = project.run(&["sessions", "show"]).ok();
+    assert!(shown.contains("230 tokens"), "{shown}");
+}
+
+#[test]
+fn an_answer_that_was_given_after_a_kill_holds_when_the_session_goes_on() {
+    let answers = json!([{"calls": [shell("touch made-it")]}, {"text": "It is made."}]);
+    let project = Project::new(&answers);
+    project.world.write("home/.config/punchlist/config.toml", "[agent]\nsandbox = 'off'\n");
+    let questions = |it: &Project| it.run(&["questions", "--json"]).json()["questions"].clone();
+    let waits = |it: &Project| questions(it).get(0).is_some();
+    project.starts(project.does(&["--wait"], "Make it"), waits).kill();
+    let asked = questions(&project);
+    assert_eq!(asked[0]["title"], "The agent", "{asked}");
+    let id = asked[0]["id"].as_str().unwrap();
+    let mut answer = project.command(&["answer", id, "yes"]);
+    answer.env("PATH", "/usr/bin:/bin");
+    let (answered, seen) = project.world.answering(&answer, &["y"; 3]);
+    assert_eq!(answered.code, 0, "{seen}{}", answered.err);
+    assert!(!project.world.path("project/made-it").exists());
+    // If it asked again, it would wait for ever.
+    let resumed = project.run(&["resume", "--wait"]);
+    assert_eq!(resumed.code, 0, "{}{}", resumed.out, resumed.err);
+    assert!(project.world.path("project/made-it").exists(), "{}", resumed.out);
 }
 
 #[test]

@@ -93,7 +93,8 @@ fn the_search_takes_every_text_as_it_is() {
     ] {
         assert_eq!(count(text), expected, "{text:?}: {}", found(text));
     }
-    assert!(project.run(&["sessions", "no such text"]).ok().starts_with("No session here."));
+    let none = project.run(&["sessions", "no such text"]).ok();
+    assert_eq!(none, "No session here contains \"no such text\".\n");
 }
 
 #[test]
@@ -135,6 +136,8 @@ fn documents_quote_what_others_wrote_and_show_no_secret() {
             _ => {}
         }
     }
+    let jsonl = project.run(&["sessions", "export", "--format", "jsonl"]).ok();
+    assert_eq!(project.run(&["sessions", "export", "--json"]).ok(), jsonl);
     let wrong = project.run(&["sessions", "export", "--format", "pdf"]);
     assert_eq!(wrong.code, 2);
     assert!(wrong.err.contains("it is jsonl, markdown or html"), "{}", wrong.err);
@@ -158,6 +161,11 @@ fn a_session_that_runs_elsewhere_is_stopped_and_leaves_nothing_in_progress() {
     assert!(held.err.contains("run by another process"), "{}", held.err);
     let asked = project.run(&["sessions", "stop", &short(&json!(id))]).ok();
     assert_eq!(project.without_chance(&asked), "Session [session] is asked to end its turn.\n");
+    // A script may ask again, and reads JSON; or the turn has ended meanwhile.
+    let again = project.run(&["sessions", "stop", &id, "--json"]);
+    if again.code == 0 {
+        assert_eq!(again.json(), json!({"id": id, "stopAsked": true}));
+    }
     let ended = running.ends();
     assert_eq!(ended.code, 130, "{}", ended.err);
     assert_eq!(project.sessions()[0]["state"], "ended");
@@ -182,6 +190,10 @@ fn a_session_that_is_forgotten_leaves_no_text_and_its_plan_stays() {
     assert_eq!(project.run(&["resume", &id, "Go on"]).code, 4);
     let listed = project.run(&["list", "--all", "--plan", plan.as_str().unwrap()]).ok();
     assert!(listed.contains("Pour"), "{listed}");
+    project.done("And another");
+    let id = project.id();
+    let forgotten = project.run(&["sessions", "forget", &id, "--json"]).json();
+    assert_eq!(forgotten, json!({"id": id, "forgotten": true}));
     let data = project.world.path("home/.local/share/punchlist");
     for file in std::fs::read_dir(data).unwrap() {
         let path = file.unwrap().path();

@@ -255,7 +255,7 @@ fn refuse_and_stop_ends_the_run_and_what_runs() {
 }
 
 #[test]
-fn another_command_is_typed_with_all_the_usual_keys_and_enter_runs_it() {
+fn another_command_is_typed_with_all_the_usual_keys_and_runs_after_a_yes() {
     let world = World::new();
     let plan = "- [ ] Publish\n  approve: yes\n  run: ./publish.sh --prod --and more words than fit into the line\n";
     world.write("project/plan.md", plan);
@@ -264,7 +264,7 @@ fn another_command_is_typed_with_all_the_usual_keys_and_enter_runs_it() {
     terminal.until(is_asked);
     terminal.types(&["e"]);
     // The end of the command and the cursor are visible, and a mark that the beginning is cut off.
-    let shown = terminal.until(|it| it.contains("Enter runs it"));
+    let shown = terminal.until(|it| it.contains("Enter goes on"));
     let line = shown.lines().find(|it| it.contains("run instead:")).unwrap().to_owned();
     assert!(line.contains('…') && line.contains("into the line"), "{line}");
     assert!(line.chars().count() <= 60, "{line}");
@@ -287,6 +287,8 @@ fn another_command_is_typed_with_all_the_usual_keys_and_enter_runs_it() {
         "a line break that was pasted answers nothing: {shown}"
     );
     terminal.types(&["BSpace", "Enter"]);
+    terminal.until(|it| it.contains("this would run instead:") && it.contains("y run it"));
+    terminal.types(&["y"]);
     left(&terminal, 0);
     assert_eq!(text(&world, "project/logy"), "two 日本\n");
 }

@@ -6,6 +6,8 @@ use super::{items, run, until};
 use crate::terminal::Terminal;
 use crate::world::World;
 
+const DATABASE: &str = "home/.local/share/punchlist/punchlist.db";
+
 const LOOK: &str = "\
 # Colours
 - [ ] Show what would change
@@ -139,4 +141,17 @@ fn two_gigabytes_of_outputs_are_kept_also_within_a_day() {
     assert_eq!(items(&world, "plan.md").len(), 2);
     let kept = world.run(&["show", "1", "--output", "--plan", "plan.md"]).ok();
     assert_eq!(kept.lines().count(), 40_000, "its own is the newest, and stays");
+}
+
+#[test]
+fn what_a_step_printed_is_stored_with_its_secrets_masked() {
+    let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+    let world = World::new();
+    world.write("project/key.txt", format!("token {token}\n"));
+    world.write("project/plan.md", "# Keys\n- [ ] Look\n  run: cat key.txt\n");
+    assert_eq!(run(&world, &["plan.md", "--yes"]).code, 0);
+    let database = rusqlite::Connection::open(world.path(DATABASE)).unwrap();
+    let details = "SELECT group_concat(ifnull(detail, '')) FROM call";
+    let stored: String = database.query_row(details, [], |row| row.get(0)).unwrap();
+    assert!(stored.contains("token ") && !stored.contains(token), "{stored}");
 }

@@ -80,7 +80,8 @@ fn a_person_is_asked_and_answers_with_a_key() {
     world.write("project/plan.md", ASKS);
     let Some(terminal) = Terminal::open(&world, 80) else { return };
     run(&terminal, "plan.md --jobs 2");
-    let mut story = below(&terminal.until(|it| it.contains("r refuse and say why")));
+    // The keys are the last lines of a question.
+    let mut story = below(&terminal.until(|it| it.contains("q refuse and stop")));
     terminal.types(&["y"]);
     story.push_str("-- y\n");
     // A frame may be captured before it is complete.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use punchlist_model::{Number, PlanId};
 
@@ -10,9 +12,12 @@ use super::chance::Chance;
 use super::judge::only;
 use super::place::Place;
 use super::writer::{Writer, is_writer};
-use super::{Round, scenario};
+use super::{Round, Tally, scenario};
 
 const NAME: &str = "torture::flight::adds_in_flight_are_kept_once_acknowledged_whoever_is_killed";
+
+/// How long writers may take for a part of their work.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// How many changes a process has in flight.
 const IN_FLIGHT: usize = 16;
@@ -35,9 +40,9 @@ struct Lives {
     acknowledged: Vec<String>,
 }
 
-fn in_flight(round: &mut Round<'_>) {
+pub(super) fn in_flight(round: &mut Round<'_>) {
     let (writers, each, kills) = (4, round.of(60, 2_500), round.of(1, 10));
-    let place = Place::new();
+    let place = round.place();
     place.run(&["add", "0"]).works();
     let plan = only(&place.db, round.tally).plan.id;
     let all: Mutex<Vec<Lives>> = Mutex::default();
@@ -51,7 +56,12 @@ fn in_flight(round: &mut Round<'_>) {
             });
         }
     });
-    let tally = &mut *round.tally;
+    account(&place, all.into_inner().unwrap(), round.tally);
+}
+
+/// Checks that each acknowledged add is there once, under its number, and that nothing is there that was
+/// never sent.
+fn account(place: &Place, all: Vec<Lives>, tally: &mut Tally) {
     let case = only(&place.db, tally);
     let mut stored: BTreeMap<&str, Vec<Number>> = BTreeMap::new();
     for item in case.plan.items.values() {
@@ -62,7 +72,7 @@ fn in_flight(round: &mut Round<'_>) {
     }
     let mut surplus = case.plan.items.len() - 1;
     let mut possible = 0;
-    for lives in all.into_inner().unwrap() {
+    for lives in all {
         tally.processes += lives.started;
         tally.kills += lives.killed;
         tally.writes += lives.sent;
@@ -82,6 +92,47 @@ fn in_flight(round: &mut Round<'_>) {
     });
     // After so many kills, the store still accepts a change.
     place.run(&["add", "last"]).works();
+}
+
+/// Four writers that nobody kills. While they write, `disturb` is called this many times, each time after a
+/// further part of their adds is acknowledged. Every add must succeed.
+pub(super) fn disturbed(
+    round: &mut Round<'_>,
+    place: &Place,
+    each: usize,
+    times: usize,
+    mut disturb: impl FnMut(),
+) {
+    let (writers, acknowledged) = (4, AtomicUsize::new(0));
+    place.run(&["add", "0"]).works();
+    let plan = only(&place.db, round.tally).plan.id;
+    let write = |writer: usize| {
+        let size = (each, IN_FLIGHT);
+        let mut process = Writer::adds(NAME, &place.db, plan, &writer.to_string(), size);
+        let mut lives = Lives { started: 1, sent: each, ..Lives::default() };
+        while let Some(line) = process.next() {
+            lives.acknowledged.push(line);
+            acknowledged.fetch_add(1, Ordering::SeqCst);
+        }
+        process.finish();
+        lives
+    };
+    let write = &write;
+    let all = thread::scope(|scope| {
+        let threads: Vec<_> = (0..writers).map(|n| scope.spawn(move || write(n))).collect();
+        for n in 1..=times {
+            let until = Instant::now() + PATIENCE;
+            while acknowledged.load(Ordering::SeqCst) < writers * each * n / (times + 1) {
+                assert!(Instant::now() < until, "nothing is acknowledged");
+                thread::sleep(Duration::from_millis(5));
+            }
+            disturb();
+        }
+        threads.into_iter().map(|it| it.join().unwrap()).collect::<Vec<_>>()
+    });
+    let sum: usize = all.iter().map(|it: &Lives| it.acknowledged.len()).sum();
+    round.tally.must(sum == writers * each, || format!("{sum} adds of {}", writers * each));
+    account(place, all, round.tally);
 }
 
 /// One writer: killed this many times, and restarted until all its adds are acknowledged.

@@ -3,14 +3,15 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
 
-use punchlist_model::store::{Entry, Filter, PlanStore};
+use pollster::block_on;
+use punchlist_model::session::Store;
+use punchlist_model::store::{Entry, Filter};
 use punchlist_model::{Number, Plan, Position, Revision};
 use punchlist_store::{Durability, Options, Sqlite};
 
-use super::Tally;
+use super::{Tally, postgres};
 
 /// A plan with its whole journal.
 pub(super) struct Case {
@@ -18,30 +19,30 @@ pub(super) struct Case {
     pub(super) journal: Vec<Entry>,
 }
 
-/// The result of a future that is ready at once.
-#[track_caller]
-pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(value) => value,
-        Poll::Pending => panic!("the store in a file answers at once"),
+pub(super) fn store(db: &Path) -> Arc<dyn Store> {
+    if let Some(address) = postgres::address(db) {
+        return postgres::open(address);
     }
-}
-
-pub(super) fn store(db: &Path) -> Sqlite {
     let options = Options { path: db.to_owned(), durability: Durability::Full };
-    Sqlite::open(&options).unwrap()
+    Arc::new(Sqlite::open(&options).unwrap())
 }
 
 /// Every plan of a database, after all consistency checks.
 pub(super) fn judge(db: &Path, tally: &mut Tally) -> Vec<Case> {
-    files(db, tally);
+    match postgres::address(db) {
+        Some(address) => {
+            postgres::settle(address);
+            postgres::indexes(address, tally);
+        }
+        None => files(db, tally),
+    }
     let store = store(db);
-    let plans = now(store.plans(Filter::default())).unwrap();
+    let plans = block_on(store.plans(Filter::default())).unwrap();
     let mut cases = Vec::new();
     let mut ids = BTreeSet::new();
     for summary in plans {
-        let plan = now(store.whole(summary.id)).unwrap();
-        let journal = match now(store.journal(summary.id, Revision(0), u32::MAX)) {
+        let plan = block_on(store.whole(summary.id)).unwrap();
+        let journal = match block_on(store.journal(summary.id, Revision(0), u32::MAX)) {
             Ok(journal) => journal,
             Err(error) => {
                 tally.spoil(format!("the journal cannot be read: {error}"));

@@ -7,7 +7,7 @@ use super::chance::Chance;
 use super::judge::judge;
 use super::place::Place;
 use super::writer::linger;
-use super::{Round, Tally, scenario};
+use super::{Round, Tally, postgres, scenario};
 use crate::person::{Person, typed};
 
 /// Random calls; some are refused.
@@ -42,27 +42,34 @@ fn work(place: &Place, calls: usize, chance: &mut Chance, tally: &mut Tally) {
 
 #[test]
 fn what_is_exported_and_imported_is_the_same_to_the_byte() {
-    scenario("export", |round| {
-        let place = Place::new();
-        work(&place, round.of(40, 400), &mut round.chance, round.tally);
-        let first = place.run(&["export"]).ok();
-        let file = place.world.path("plan.jsonl");
-        fs::write(&file, &first).unwrap();
-        let other = place.world.path("other.db");
-        let other = ["--db", other.to_str().unwrap()];
-        let ran = place.run(&[&["import", file.to_str().unwrap()], &other[..]].concat());
+    scenario("export", export);
+}
+
+pub(super) fn export(round: &mut Round<'_>) {
+    let (place, same) = (round.place(), round.place());
+    work(&place, round.of(40, 400), &mut round.chance, round.tally);
+    let first = place.run(&["export"]).ok();
+    let file = place.world.path("plan.jsonl");
+    fs::write(&file, &first).unwrap();
+    // Into a database of the same kind, and into a file.
+    for other in [same.db, place.world.path("other.db")] {
+        let to = ["--db", other.to_str().unwrap()];
+        let ran = place.run(&[&["import", file.to_str().unwrap()], &to[..]].concat());
         round.tally.must(ran.code == 0, || format!("not taken in: {}", ran.err));
-        let again = place.run(&[&["export"], &other[..]].concat());
+        let again = place.run(&[&["export"], &to[..]].concat());
         if again.out != first {
             round.tally.lose("the second export differs from the first");
         }
-        judge(&place.db, round.tally);
-        judge(&place.world.path("other.db"), round.tally);
-    });
+        judge(&other, round.tally);
+    }
+    judge(&place.db, round.tally);
 }
 
 /// The database files that contain a text.
-fn traces(place: &Place, text: &str) -> Vec<String> {
+pub(super) fn traces(place: &Place, text: &str) -> Vec<String> {
+    if let Some(address) = postgres::address(&place.db) {
+        return postgres::traces(address, text);
+    }
     let mut found = Vec::new();
     for entry in fs::read_dir(place.db.parent().unwrap()).unwrap() {
         let path = entry.unwrap().path();
@@ -110,13 +117,14 @@ fn what_is_forgotten_leaves_no_trace_in_any_file() {
     scenario("forget", forget);
 }
 
-fn forget(round: &mut Round<'_>) {
+pub(super) fn forget(round: &mut Round<'_>) {
     for _ in 0..round.of(1, 10) {
-        let place = Place::new();
+        let place = round.place();
         let text = round.chance.word();
         work(&place, 6, &mut round.chance, round.tally);
         let number = secret(&place, &text, round.tally);
-        let other = secret(&place, "keepsake", round.tally);
+        let keepsake = round.chance.word();
+        let other = secret(&place, &keepsake, round.tally);
         round.tally.must(!traces(&place, &text).is_empty(), || "it was never there".to_owned());
         // Killed at any point, then called again: the second call must complete the work.
         let began = Instant::now();
@@ -139,13 +147,13 @@ fn forget(round: &mut Round<'_>) {
         for name in traces(&place, &text) {
             tally.wrong(format!("{text} is still in {name}"));
         }
-        if traces(&place, "keepsake").is_empty() {
+        if traces(&place, &keepsake).is_empty() {
             tally.lose("what was not to be forgotten is gone too");
         }
         judge(&place.db, tally);
         let ran = yes(&["forget", "--whole-plan"]);
         tally.must(ran.code == 0, || format!("item {other} and the rest: {}", ran.err));
-        for name in traces(&place, "keepsake") {
+        for name in traces(&place, &keepsake) {
             tally.wrong(format!("the whole plan was forgotten, and is still in {name}"));
         }
     }

@@ -34,11 +34,11 @@ struct Bed {
     acknowledged: BTreeMap<u64, String>,
 }
 
-fn mixed(round: &mut Round<'_>) {
+pub(super) fn mixed(round: &mut Round<'_>) {
     let kills = round.of(12, 500);
     let mut done = 0;
     while done < kills {
-        let mut bed = Bed { place: Place::new(), acknowledged: BTreeMap::new() };
+        let mut bed = Bed { place: round.place(), acknowledged: BTreeMap::new() };
         let began = Instant::now();
         bed.place.run(&["add", "--json", "A", "B", "C"]).works();
         let one_call = began.elapsed();
@@ -100,7 +100,7 @@ fn verbs(round: &mut Round<'_>, bed: &mut Bed, name: &str, one_call: Duration) {
 
 /// Kills the call that creates the database; the next call must succeed.
 fn born(round: &mut Round<'_>, one_call: Duration) {
-    let place = Place::new();
+    let place = round.place();
     for n in 0..40 {
         let title = format!("Born {n}");
         let moment = chosen_moment(&mut round.chance, one_call);

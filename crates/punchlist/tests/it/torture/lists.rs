@@ -81,9 +81,9 @@ impl Write {
     }
 }
 
-fn lists(round: &mut Round<'_>) {
+pub(super) fn lists(round: &mut Round<'_>) {
     let processes = round.of(16, 200);
-    let place = Place::new();
+    let place = round.place();
     let chance = &mut round.chance;
     let common: Vec<String> = (0..5).map(|_| title(chance)).collect();
     for title in &common {

@@ -6,10 +6,11 @@
 use std::io::Read as _;
 use std::process::{Child, Command, Output, Stdio};
 
-use punchlist_model::store::{Change, PlanStore};
+use pollster::block_on;
+use punchlist_model::store::Change;
 use punchlist_model::{Ctx, Holder, ItemRef, Number, Op, Process, Status};
 
-use super::judge::{now, only, store};
+use super::judge::{only, store};
 use super::place::Place;
 use super::writer::ctx;
 use super::{Round, scenario, skip};
@@ -40,9 +41,9 @@ fn a_claim_is_freed_early_only_when_its_process_is_gone() {
     scenario("liveness", liveness);
 }
 
-fn liveness(round: &mut Round<'_>) {
+pub(super) fn liveness(round: &mut Round<'_>) {
     for _ in 0..round.of(2, 20) {
-        let place = Place::new();
+        let place = round.place();
         place.run(&["add", "One"]).works();
         let (worker, bystander) = (live(), live());
         let pid = worker.id().to_string();
@@ -69,7 +70,7 @@ fn liveness(round: &mut Round<'_>) {
 
 /// Processes that only look like the holder: the same pid, with another difference.
 fn pretenders(round: &mut Round<'_>) {
-    let place = Place::new();
+    let place = round.place();
     place.run(&["add", "One"]).works();
     let worker = live();
     let pid = worker.id().to_string();
@@ -90,14 +91,14 @@ fn pretenders(round: &mut Round<'_>) {
             false,
         ),
     ] {
-        let place = Place::new();
+        let place = round.place();
         place.run(&["add", "One"]).works();
         let plan = only(&place.db, round.tally).plan;
         // The time of the add, so that the lease has not expired.
         let mut ctx = Ctx { now: plan.updated_at, ..ctx("ann", what) };
         ctx.holder = Holder { name: "ann".to_owned(), process: Some(process) };
         let change = Change::new(vec![Op::Start(ItemRef::Number(Number(1)))], ctx);
-        now(store(&place.db).change(plan.id, change)).unwrap();
+        block_on(store(&place.db).change(plan.id, change)).unwrap();
         let free = is_free(&place, round);
         round.tally.must(free == is_gone, || format!("{what}: free is {free}"));
         let item = only(&place.db, round.tally).plan.get(Number(1)).unwrap().clone();
@@ -132,43 +133,53 @@ done
 exit 52
 "#;
 
+/// Whether a namespace can be made here, with pids of its own choice.
+pub(super) fn can_choose_pids() -> bool {
+    let mut command = namespace();
+    command.args(["/bin/sh", "-c", "echo 100 > /proc/sys/kernel/ns_last_pid"]);
+    command.stderr(Stdio::null()).status().is_ok_and(|it| it.success())
+}
+
+/// Whether a pid namespace can be made here.
+pub(super) fn can_make_namespaces() -> bool {
+    namespace().arg("true").stderr(Stdio::null()).status().is_ok_and(|it| it.success())
+}
+
 #[test]
 fn a_pid_that_is_used_again_is_another_process() {
-    let can = namespace()
-        .args(["/bin/sh", "-c", "echo 100 > /proc/sys/kernel/ns_last_pid"])
-        .stderr(Stdio::null())
-        .status();
-    if !can.is_ok_and(|status| status.success()) {
+    if !can_choose_pids() {
         return skip("pid reuse", "pids cannot be chosen here");
     }
-    scenario("pid reuse", |round| {
-        let place = Place::new();
-        place.run(&["add", "One"]).works();
-        let program = place.command(&[]);
-        let mut command = namespace();
-        command.args(["/bin/sh", "-c", REUSE]).arg(program.get_program());
-        command.arg(place.world.path("")).current_dir(program.get_current_dir().unwrap());
-        for (name, value) in program.get_envs() {
-            command.envs(value.map(|value| (name, value)));
+    scenario("pid reuse", reuse);
+}
+
+pub(super) fn reuse(round: &mut Round<'_>) {
+    let place = round.place();
+    place.run(&["add", "One"]).works();
+    let program = place.command(&[]);
+    let mut command = namespace();
+    command.args(["/bin/sh", "-c", REUSE]).arg(program.get_program());
+    command.arg(place.world.path("")).current_dir(program.get_current_dir().unwrap());
+    for (name, value) in program.get_envs() {
+        command.envs(value.map(|value| (name, value)));
+    }
+    let Output { status, stderr, .. } = command.stdin(Stdio::null()).output().unwrap();
+    let done = usize::from(status.success());
+    round.tally.processes += 5;
+    round.tally.kills += 2 * done;
+    round.tally.writes += 4;
+    round.tally.acknowledged += 1 + 2 * done;
+    match status.code() {
+        Some(0) => {}
+        Some(50) => round.tally.double("taken while its process runs"),
+        Some(51) => round.tally.wrong("still held though another process has its pid"),
+        Some(52) => round.tally.wrong("the pid did not come again in 500 tries"),
+        _ => {
+            let said = String::from_utf8_lossy(&stderr);
+            round.tally.wrong(format!("the script ended with {status}: {said}"));
         }
-        let Output { status, stderr, .. } = command.stdin(Stdio::null()).output().unwrap();
-        let done = usize::from(status.success());
-        round.tally.processes += 5;
-        round.tally.kills += 2 * done;
-        round.tally.writes += 4;
-        round.tally.acknowledged += 1 + 2 * done;
-        match status.code() {
-            Some(0) => {}
-            Some(50) => round.tally.double("taken while its process runs"),
-            Some(51) => round.tally.wrong("still held though another process has its pid"),
-            Some(52) => round.tally.wrong("the pid did not come again in 500 tries"),
-            _ => {
-                let said = String::from_utf8_lossy(&stderr);
-                round.tally.wrong(format!("the script ended with {status}: {said}"));
-            }
-        }
-        only(&place.db, round.tally);
-    });
+    }
+    only(&place.db, round.tally);
 }
 
 /// A command in its own pid namespace, which ends with it.
@@ -183,39 +194,40 @@ const INSIDE: &str = "\"$@\" && echo claimed && exec cat";
 
 #[test]
 fn a_claim_from_another_pid_namespace_is_never_taken_for_gone() {
-    let can = namespace().arg("true").stderr(Stdio::null()).status();
-    if !can.is_ok_and(|status| status.success()) {
+    if !can_make_namespaces() {
         return skip("namespaces", "no pid namespace can be made here");
     }
-    scenario("namespaces", |round| {
-        let place = Place::new();
-        place.run(&["add", "One"]).works();
-        let start = place.command(&["start", "1", "--as", "ann", "--pid", "1"]);
-        let mut command = namespace();
-        command.args(["/bin/sh", "-c", INSIDE, "sh"]).arg(start.get_program());
-        command.args(start.get_args()).current_dir(start.get_current_dir().unwrap());
-        for (name, value) in start.get_envs() {
-            command.envs(value.map(|value| (name, value)));
-        }
-        let mut inside = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut said = String::new();
-        let mut byte = [0];
-        while !said.ends_with("claimed\n") {
-            assert_eq!(inside.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1, "{said}");
-            said.push(char::from(byte[0]));
-        }
-        round.tally.processes += 3;
-        round.tally.writes += 2;
-        round.tally.acknowledged += 2;
-        if is_free(&place, round) {
-            round.tally.double("taken while its process runs elsewhere");
-        }
-        // Its end cannot be seen from here, where another process has its pid.
-        end(inside);
-        round.tally.kills += 1;
-        if is_free(&place, round) {
-            round.tally.double("taken though nobody here can know that it ended");
-        }
-        only(&place.db, round.tally);
-    });
+    scenario("namespaces", namespaces);
+}
+
+pub(super) fn namespaces(round: &mut Round<'_>) {
+    let place = round.place();
+    place.run(&["add", "One"]).works();
+    let start = place.command(&["start", "1", "--as", "ann", "--pid", "1"]);
+    let mut command = namespace();
+    command.args(["/bin/sh", "-c", INSIDE, "sh"]).arg(start.get_program());
+    command.args(start.get_args()).current_dir(start.get_current_dir().unwrap());
+    for (name, value) in start.get_envs() {
+        command.envs(value.map(|value| (name, value)));
+    }
+    let mut inside = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    let mut byte = [0];
+    while !said.ends_with("claimed\n") {
+        assert_eq!(inside.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1, "{said}");
+        said.push(char::from(byte[0]));
+    }
+    round.tally.processes += 3;
+    round.tally.writes += 2;
+    round.tally.acknowledged += 2;
+    if is_free(&place, round) {
+        round.tally.double("taken while its process runs elsewhere");
+    }
+    // Its end cannot be seen from here, where another process has its pid.
+    end(inside);
+    round.tally.kills += 1;
+    if is_free(&place, round) {
+        round.tally.double("taken though nobody here can know that it ended");
+    }
+    only(&place.db, round.tally);
 }

@@ -1,32 +1,54 @@
 //! A session of our own agent that is killed goes on, and repeats no call that has begun.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::place::Place;
+use super::transcript::{Transcript, items};
 use super::{Round, Tally, scenario};
 use crate::world::finish;
 
 /// How often one session is killed at most.
 const KILLS_EACH: usize = 5;
 
-/// How many shell calls a session makes.
-const CALLS: usize = 12;
+/// How many calls a session makes: the shell's and the delegations, which log a number, and those about the
+/// plan.
+const LOGS: usize = 12 + 3;
+const CALLS: usize = LOGS + 5;
 
-const RULES: &str = "[[policy]]\ndecision = 'allow'\ntool = 'shell'\n";
+/// The model may do everything, and delegate to a worker that logs the number that it is told.
+const CONFIG: &str = r#"
+[[policy]]
+decision = "allow"
+tool = "shell"
+
+[[policy]]
+decision = "allow"
+tool = "delegate"
+
+[workers.scribe]
+kind = "shell"
+command = "sed -n 's/.*number \\([0-9]*\\).*/\\1/p' >> log.txt; sleep 0.01"
+"#;
 
 #[test]
 fn a_session_goes_on_after_every_kill_and_repeats_no_call_that_has_begun() {
     scenario("sessions", killed);
 }
 
-/// A model that plans four items, makes three calls for each, forgets the last item once, and answers.
+/// A model that plans four items, makes three calls for each, delegates two of them and a task without an
+/// item, forgets the last item once, and answers.
 fn answers() -> Value {
     let shell = |n: usize| json!({"tool": "shell", "arguments": {"command": format!("echo {n} >> log.txt; sleep 0.01")}});
+    let delegate = |item: Option<usize>, n: usize| {
+        let mut arguments = json!({"agentType": "scribe", "task": format!("Log the number {n}")});
+        if let Some(item) = item {
+            arguments["todoId"] = item.to_string().into();
+        }
+        json!({"tool": "delegate", "arguments": arguments})
+    };
     let complete = |n: usize| {
         let arguments = json!({"todoId": n.to_string(), "outcome": format!("outcome of {n}")});
         json!({"tool": "complete_todo", "arguments": arguments})
@@ -40,16 +62,30 @@ fn answers() -> Value {
             answers.push(json!({"text": "All is done."}));
         }
         answers.push(json!({"calls": [shell(first), shell(first + 1)], "delay_ms": 5}));
+        match n {
+            2 => answers.push(json!({"calls": [delegate(Some(2), 13), delegate(None, 14)]})),
+            3 => answers.push(json!({"calls": [delegate(Some(3), 15)], "delay_ms": 5})),
+            _ => {}
+        }
         answers.push(json!({"calls": [shell(first + 2), complete(n)]}));
     }
     answers.push(json!({"text": "Now all is done."}));
     json!({ "answers": answers })
 }
 
+/// The argument of a tool that has the number that its call logs.
+fn logs(tool: &str) -> Option<&'static str> {
+    match tool {
+        "shell" => Some("command"),
+        "delegate" => Some("task"),
+        _ => None,
+    }
+}
+
 /// Kills sessions at random times; when one has ended, another one begins.
-fn killed(round: &mut Round<'_>) {
+pub(super) fn killed(round: &mut Round<'_>) {
     let kills = round.of(10, 100);
-    let whole = Session::new();
+    let whole = Session::new(round.place());
     let began = Instant::now();
     whole.finish(round.tally);
     let took = began.elapsed();
@@ -59,11 +95,14 @@ fn killed(round: &mut Round<'_>) {
     let expected = whole.plan();
     whole.check(round.tally);
     let mut done = 0;
-    while done < kills && round.tally.problems.is_empty() {
-        let session = Session::new();
+    // Bounded, so that this ends even if every process is too quick.
+    for _ in 0..kills * 2 {
+        if done == kills || !round.tally.problems.is_empty() {
+            break;
+        }
+        let session = Session::new(round.place());
         let most = KILLS_EACH.min(kills - done);
-        // At least one, so that this ends even if every process is too quick.
-        done += session.kill(round, most, took).max(1);
+        done += session.kill(round, most, took);
         session.finish(round.tally);
         session.check(round.tally);
         let plan = session.plan();
@@ -77,9 +116,8 @@ struct Session {
 }
 
 impl Session {
-    fn new() -> Self {
-        let place = Place::new();
-        place.world.write("home/.config/punchlist/config.toml", RULES);
+    fn new(place: Place) -> Self {
+        place.world.write("home/.config/punchlist/config.toml", CONFIG);
         place.world.write("scenario.json", answers().to_string());
         Self { place }
     }
@@ -136,55 +174,11 @@ impl Session {
 
     /// The items of the plan at the end.
     fn plan(&self) -> Value {
-        let session = self.place.run(&["sessions", "show", "--json"]).json();
-        let plan = session["turnList"][0]["plan"].as_str().unwrap_or_default().to_owned();
-        let plan = self.place.run(&["list", "--all", "--json", "--plan", &plan]).json();
-        let items = plan["items"].as_array().into_iter().flatten();
-        items.map(|it| json!([it["number"], it["title"], it["status"], it["outcome"]])).collect()
+        items(&self.place)
     }
 
     /// Checks that each call has one result, which says what happened to it.
     fn check(&self, tally: &mut Tally) {
-        let lines = self.place.run(&["sessions", "export", "--format", "jsonl"]).out;
-        let mut results: BTreeMap<String, String> = BTreeMap::new();
-        let mut calls = Vec::new();
-        for line in lines.lines() {
-            let line: Value = serde_json::from_str(line).unwrap();
-            let entry = &line["entry"];
-            match entry["what"].as_str() {
-                Some("answer") => {
-                    calls.extend(entry["message"]["calls"].as_array().cloned().unwrap_or_default());
-                }
-                Some("result") => {
-                    let (call, text) = (entry["call"].to_string(), entry["text"].to_string());
-                    if results.insert(call.clone(), text).is_some() {
-                        tally.spoil(format!("call {call} has two results"));
-                    }
-                }
-                Some(_) | None => {}
-            }
-        }
-        tally.must(calls.len() == CALLS + 5, || format!("{} calls", calls.len()));
-        let log = self.place.world.path("project/log.txt");
-        let log = fs::read_to_string(log).unwrap_or_default();
-        let mut number = 0;
-        for call in &calls {
-            let Some(result) = results.get(&call["id"].to_string()) else {
-                tally.lose(format!("call {call} has no result"));
-                continue;
-            };
-            if call["tool"] != "shell" {
-                continue;
-            }
-            number += 1;
-            let times = log.lines().filter(|it| *it == number.to_string()).count();
-            tally.writes += times;
-            tally.acknowledged += 1;
-            if times > 1 {
-                tally.double(format!("call {number} ran {times} times"));
-            } else if times == 0 && !result.contains("may have happened") {
-                tally.lose(format!("call {number} did not run: {result}"));
-            }
-        }
+        Transcript::read(&self.place).check(CALLS, LOGS, logs, tally);
     }
 }

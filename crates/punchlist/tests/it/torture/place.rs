@@ -5,15 +5,17 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-use super::Scale;
+use super::{Scale, postgres};
 use crate::world::{Ran, World, finish};
 
 pub(super) struct Place {
     pub(super) world: World,
-    /// The database file.
+    /// The database file, or the address of a database on a server.
     pub(super) db: PathBuf,
     /// The database's directory in the long form, removed at the end.
     _disk: Option<TempDir>,
+    /// The database on a server, removed at the end.
+    _server: Option<postgres::Database>,
 }
 
 impl Place {
@@ -25,12 +27,18 @@ impl Place {
             Some(disk) => disk.path().join("plans.db"),
             None => world.path("plans.db"),
         };
-        Self { world, db, _disk: disk }
+        Self { world, db, _disk: disk, _server: None }
     }
 
     /// A test directory for a database elsewhere.
     pub(super) fn around(db: PathBuf) -> Self {
-        Self { world: World::new(), db, _disk: None }
+        Self { world: World::new(), db, _disk: None, _server: None }
+    }
+
+    /// A test directory for a database on a server.
+    pub(super) fn on(database: postgres::Database) -> Self {
+        let db = PathBuf::from(&database.0);
+        Self { _server: Some(database), ..Self::around(db) }
     }
 
     /// The program, on this database.

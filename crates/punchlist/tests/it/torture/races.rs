@@ -8,7 +8,6 @@ use punchlist_model::{Attempt, Number, Status};
 use serde_json::Value;
 
 use super::judge::{judge, only};
-use super::place::Place;
 use super::{Round, scenario};
 
 #[test]
@@ -16,9 +15,9 @@ fn numbers_have_no_gap_and_no_repeat_when_many_processes_add() {
     scenario("adds", adds);
 }
 
-fn adds(round: &mut Round<'_>) {
+pub(super) fn adds(round: &mut Round<'_>) {
     let (workers, each) = (round.of(8, 64), round.of(8, 100));
-    let place = Place::new();
+    let place = round.place();
     let errors = Mutex::new(Vec::new());
     let acknowledged = Mutex::new(BTreeMap::new());
     thread::scope(|scope| {
@@ -70,10 +69,10 @@ fn processes_that_make_the_database_at_once_make_one_and_lose_nothing() {
     scenario("births", births);
 }
 
-fn births(round: &mut Round<'_>) {
+pub(super) fn births(round: &mut Round<'_>) {
     let (times, workers) = (round.of(3, 60), 16);
     for _ in 0..times {
-        let place = Place::new();
+        let place = round.place();
         let barrier = Barrier::new(workers);
         let call = |worker: usize| {
             barrier.wait();
@@ -118,9 +117,9 @@ fn an_item_is_handed_out_once_however_many_race_for_it() {
     scenario("claims", claims);
 }
 
-fn claims(round: &mut Round<'_>) {
+pub(super) fn claims(round: &mut Round<'_>) {
     let (workers, items) = (round.of(8, 16), round.of(40, 1_000));
-    let place = Place::new();
+    let place = round.place();
     let titles: Vec<String> = (0..items).map(|n| format!("- [ ] Item {n}")).collect();
     place.run_with(&["replace"], &titles.join("\n")).works();
     let handed: Mutex<BTreeMap<u64, usize>> = Mutex::default();
@@ -182,9 +181,9 @@ fn two_edits_of_different_fields_at_once_are_both_kept() {
     scenario("edits", edits);
 }
 
-fn edits(round: &mut Round<'_>) {
+pub(super) fn edits(round: &mut Round<'_>) {
     let pairs = round.of(10, 200);
-    let place = Place::new();
+    let place = round.place();
     place.run(&["add", "One"]).works();
     let tally = &mut *round.tally;
     for n in 0..pairs {

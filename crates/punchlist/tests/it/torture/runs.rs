@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Round, scenario};
-use crate::world::{World, finish};
+use crate::world::finish;
 
 const STEPS: usize = 50;
 
@@ -29,7 +29,7 @@ fn fifty() -> String {
 }
 
 /// Kills runs at random times; when a plan is completed, another one is started.
-fn killed(round: &mut Round<'_>) {
+pub(super) fn killed(round: &mut Round<'_>) {
     let kills = round.of(10, 100);
     let mut done = 0;
     while done < kills && round.tally.problems.is_empty() {
@@ -39,16 +39,17 @@ fn killed(round: &mut Round<'_>) {
 
 /// One plan, from start to end. Returns how often it was killed.
 fn one(round: &mut Round<'_>, most: usize) -> usize {
-    let world = World::new();
-    world.write("project/plan.md", fifty());
+    let place = round.place();
+    place.world.write("project/plan.md", fifty());
     let mut in_flight: BTreeMap<String, usize> = BTreeMap::new();
     let mut killed = 0;
+    // A process needs about this long until it begins.
+    let mut one_call = Duration::ZERO;
     while killed < most {
-        let mut command = world.command("project");
-        command.args(["run", "plan.md", "--retry-interrupted", "--jobs", "2"]);
+        let mut command = place.command(&["run", "plan.md", "--retry-interrupted", "--jobs", "2"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(round.chance.below(150)));
+        std::thread::sleep(Duration::from_millis(round.chance.below(150)) + one_call / 2);
         let is_over = child.try_wait().unwrap().is_some();
         if !is_over {
             child.kill().unwrap();
@@ -60,7 +61,9 @@ fn one(round: &mut Round<'_>, most: usize) -> usize {
             break;
         }
         // The items in progress were in flight at the kill.
-        let plan = world.run(&["list", "--plan", "plan.md", "--json"]);
+        let began = Instant::now();
+        let plan = place.run(&["list", "--plan", "plan.md", "--json"]);
+        one_call = began.elapsed();
         let plan = if plan.code == 0 { plan.json() } else { serde_json::Value::Null };
         for item in plan["items"].as_array().into_iter().flatten() {
             if item["status"] == "in_progress" {
@@ -68,13 +71,11 @@ fn one(round: &mut Round<'_>, most: usize) -> usize {
             }
         }
     }
-    let mut last = world.command("project");
-    last.args(["run", "plan.md", "--retry-interrupted"]);
-    let last = finish(last, b"");
+    let last = finish(place.command(&["run", "plan.md", "--retry-interrupted"]), b"");
     round.tally.processes += 1;
     round.tally.kills += killed;
     round.tally.must(last.code == 0, || format!("it did not end well: {}\n{}", last.out, last.err));
-    let log = fs::read_to_string(world.path("project/log.txt")).unwrap_or_default();
+    let log = fs::read_to_string(place.world.path("project/log.txt")).unwrap_or_default();
     for n in 1..=STEPS {
         let times = log.lines().filter(|it| *it == n.to_string()).count();
         let may = 1 + in_flight.get(&format!("Step {n}")).copied().unwrap_or(0);

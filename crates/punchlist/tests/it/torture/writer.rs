@@ -6,22 +6,24 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Lines, Write as _};
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use pollster::block_on;
-use punchlist_model::store::{Applied, Change, Error, PlanStore};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, ItemRef, Limits, ListEntry, Mode, NewItem, Number, Op, Patch,
     Place, Plan, PlanId, Position, Status, Timestamp,
 };
-use punchlist_store::{Durability, Options, Sqlite, Threaded};
+use punchlist_store::{Durability, Options, Threaded};
 
 use super::chance::Chance;
-use super::judge::now;
+use super::{judge, postgres};
 
 /// The order for a writer: words separated by spaces.
 const ORDER: &str = "PUNCHLIST_TORTURE_WRITER";
@@ -50,9 +52,15 @@ impl Writer {
         Self::start(test, db, &format!("mixed {plan} {name} {seed}"))
     }
 
+    /// The same, but every third change takes another one back, and none writes whole lists: those
+    /// contain texts that the writer has read before.
+    pub(super) fn undos(test: &str, db: &Path, plan: PlanId, name: &str, seed: u64) -> Self {
+        Self::start(test, db, &format!("undos {plan} {name} {seed}"))
+    }
+
     fn start(test: &str, db: &Path, order: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", test, "--nocapture"])
+            .args(["--exact", test, "--nocapture", "--include-ignored"])
             .env(ORDER, order)
             .env(DATABASE, db)
             .stdin(Stdio::null())
@@ -102,18 +110,18 @@ pub(super) fn linger(time: Duration) {
 /// Does a writer's work, if this process is one.
 pub(super) fn is_writer() -> bool {
     let Ok(order) = std::env::var(ORDER) else { return false };
-    let path = std::env::var_os(DATABASE).unwrap().into();
-    let options = Options { path, durability: Durability::Full };
+    let db = PathBuf::from(std::env::var_os(DATABASE).unwrap());
     let words: Vec<&str> = order.split(' ').collect();
     match words.as_slice() {
         ["adds", plan, name, count, in_flight] => adds(
-            &options,
+            &*threaded(db),
             plan.parse().unwrap(),
             name,
             (count.parse().unwrap(), in_flight.parse().unwrap()),
         ),
-        ["mixed", plan, name, seed] => {
-            mixed(&options, plan.parse().unwrap(), name, seed.parse().unwrap());
+        [kind @ ("mixed" | "undos"), plan, name, seed] => {
+            let store = judge::store(&db);
+            mixed(&*store, plan.parse().unwrap(), name, seed.parse().unwrap(), *kind == "undos");
         }
         other => panic!("no writer can {other:?}"),
     }
@@ -147,8 +155,16 @@ pub(super) fn ctx(name: &str, once: &str) -> Ctx {
     }
 }
 
-fn adds(options: &Options, plan: PlanId, name: &str, (count, in_flight): (usize, usize)) {
-    let store = Threaded::open(options).unwrap();
+/// The store for many changes in flight.
+fn threaded(db: PathBuf) -> Arc<dyn Store> {
+    if let Some(address) = postgres::address(&db) {
+        return postgres::open(address);
+    }
+    let options = Options { path: db, durability: Durability::Full };
+    Arc::new(Threaded::open(&options).unwrap())
+}
+
+fn adds(store: &dyn Store, plan: PlanId, name: &str, (count, in_flight): (usize, usize)) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..in_flight {
@@ -170,26 +186,27 @@ fn adds(options: &Options, plan: PlanId, name: &str, (count, in_flight): (usize,
     });
 }
 
-fn mixed(options: &Options, plan: PlanId, name: &str, seed: u64) {
-    let store = Sqlite::open(options).unwrap();
+fn mixed(store: &dyn Store, plan: PlanId, name: &str, seed: u64, undoes: bool) {
     let mut chance = Chance::new(seed);
+    let share = if undoes { 3 } else { 10 };
     for n in 0_u64.. {
-        let whole = now(store.whole(plan)).unwrap();
+        let whole = block_on(store.whole(plan)).unwrap();
         let ctx = ctx(name, &n.to_string());
-        let (before, answer) = match chance.below(10) {
-            0 => (whole.revision, now(store.undo(plan, ctx, None))),
+        let answer = match chance.below(share) {
+            0 => block_on(store.undo(plan, ctx, None)),
             _ => {
-                let ops = vec![step(&whole, &mut chance)];
-                (whole.revision, now(store.change(plan, Change::new(ops, ctx))))
+                let ops = vec![step(&whole, &mut chance, if undoes { 11 } else { 12 })];
+                block_on(store.change(plan, Change::new(ops, ctx)))
             }
         };
-        acknowledge(before.0, answer);
+        acknowledge(answer);
     }
 }
 
-fn acknowledge(before: u64, answer: Result<Applied, Error>) {
+/// Prints the revision of a change, unless it changed nothing.
+fn acknowledge(answer: Result<Applied, Error>) {
     match answer {
-        Ok(applied) if applied.revision().0 > before => {
+        Ok(applied) if !applied.decision.events.is_empty() => {
             say(&applied.revision().to_string());
         }
         Ok(_) | Err(Error::Refused(_) | Error::Undo(_)) => {}
@@ -197,11 +214,11 @@ fn acknowledge(before: u64, answer: Result<Applied, Error>) {
     }
 }
 
-/// A random operation; it may be refused.
-fn step(plan: &Plan, chance: &mut Chance) -> Op {
+/// A random operation, of the first so many kinds; it may be refused.
+fn step(plan: &Plan, chance: &mut Chance, kinds: u64) -> Op {
     let number = Number(u32::try_from(1 + chance.below(plan.items.len() as u64)).unwrap());
     let item = ItemRef::Number(number);
-    match chance.below(12) {
+    match chance.below(kinds) {
         0..3 => Op::Add(Box::new(NewItem::titled(chance.word()))),
         3 => Op::Start(item),
         4 => Op::Complete { item, outcome: Some(chance.word()), with_children: false },

@@ -43,8 +43,9 @@ fn a_terminal_is_drawn_in_place_resized_and_left_as_it_was() {
     terminal.until(|shown| ours(shown).contains("3/3"));
     terminal.types(&["j"]);
     terminal.types(&["Enter"]);
+    // The list, the agent's last line, and its context.
     let opened = terminal
-        .until(|shown| ours(shown).contains("○ Write docs") && ours(shown).lines().count() == 8);
+        .until(|shown| ours(shown).contains("○ Write docs") && ours(shown).lines().count() == 10);
     story.push_str(&format!("== opened\n{}", ours(&opened)));
     terminal.types(&["q"]);
     let left = terminal.until(|shown| shown.contains("left 0") && shown.ends_with('$'));

@@ -196,6 +196,10 @@ pub(crate) fn the_conversation_that_was_recorded_last_comes_first(world: &World)
     check_found(&*store, ConversationFilter { most: 2, ..Default::default() }, &[2, 3]);
     check_found(&*store, ConversationFilter { most: 9, ..Default::default() }, &[2, 3, 1]);
     let listed = wait(store.conversations(ConversationFilter::default())).unwrap();
+    for (at, rest) in [&[3, 1][..], &[1], &[]].into_iter().enumerate() {
+        let after = Some((listed[at].changed_at, listed[at].id));
+        check_found(&*store, ConversationFilter { after, ..Default::default() }, rest);
+    }
     assert_eq!(listed[0], wait(store.conversation(conversation_id(2))).unwrap());
 }
 

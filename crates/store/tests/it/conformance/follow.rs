@@ -119,3 +119,26 @@ pub(crate) fn an_imported_plan_is_news(world: &World) {
     wait(desk.store.import(plan, journal.clone())).unwrap();
     assert_eq!(next(&mut stream).1, journal[0]);
 }
+
+pub(crate) fn what_exists_is_read_in_pages_without_waiting(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    for title in ["a", "b", "c"] {
+        desk.must(vec![add(title)]);
+    }
+    let page = |after: Cursor, most| wait(desk.store.journal_since(after, most)).unwrap();
+    let first = page(Cursor::Start, 2);
+    let entries = |since: punchlist_model::store::Since| {
+        since.entries.into_iter().map(|it| it.1).collect::<Vec<_>>()
+    };
+    assert_eq!(first.entries.last().unwrap().0, first.end);
+    let second = page(first.end.clone(), 2);
+    assert_eq!([entries(first), entries(second.clone())].concat(), desk.journal());
+    let third = page(second.end.clone(), 2);
+    assert_eq!((third.entries.len(), &third.end), (0, &second.end));
+    let now = page(Cursor::Now, 5);
+    assert_eq!(now.entries, []);
+    desk.must(vec![add("d")]);
+    assert_eq!(entries(page(now.end.clone(), 9)), desk.journal()[3..]);
+    let mut stream = follow(&*desk.store, now.end, Scope::All);
+    assert_eq!(next(&mut stream).1, desk.journal()[3]);
+}

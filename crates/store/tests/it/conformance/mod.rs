@@ -3,6 +3,7 @@
 //! A store is added with a line in `worlds!`. Cases see a store only through its traits, through as
 //! many handles as they like; a handle stands for a process.
 
+mod access;
 mod attachments;
 mod calls;
 mod changes;
@@ -14,9 +15,11 @@ mod import;
 mod journal;
 mod maintenance;
 mod messages;
+mod notices;
 mod plans;
 mod questions;
 mod sessions;
+mod shared_work;
 pub(crate) mod turn_entries;
 mod turns;
 mod undo;
@@ -24,10 +27,14 @@ mod writes;
 
 use std::sync::Arc;
 
+use punchlist_model::Timestamp;
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory;
+use punchlist_store::postgres::{Clock, Located, Options as Server, Place, Postgres};
 use punchlist_store::{Durability, Options, Sqlite, Threaded};
 use tempfile::TempDir;
+
+use crate::support::database;
 
 /// A store that several handles may be opened on.
 pub(crate) struct World {
@@ -54,6 +61,30 @@ impl World {
         Self::in_a_file(|options| Arc::new(Threaded::open(options).unwrap()))
     }
 
+    fn server() -> Self {
+        Self::on_a_server(|options| Arc::new(Postgres::open(options).unwrap()))
+    }
+
+    /// As the program uses a server: with the names that projects have on one machine.
+    fn located() -> Self {
+        Self::on_a_server(|options| {
+            let place = Place {
+                host: "here".to_owned(),
+                directory: "/here".to_owned(),
+                project: None,
+                repository: &|| None,
+                now: Timestamp::UNIX_EPOCH,
+            };
+            Arc::new(Located::open(options, &place).unwrap())
+        })
+    }
+
+    fn on_a_server(open: fn(&Server) -> Arc<dyn Store>) -> Self {
+        let address = database().parse().unwrap();
+        let options = Server { clock: Clock::Caller, ..Server::new(address) };
+        Self { open: Box::new(move || open(&options)), _directory: None }
+    }
+
     fn in_a_file(open: fn(&Options) -> Arc<dyn Store>) -> Self {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("store").join("plans.db");
@@ -62,22 +93,34 @@ impl World {
     }
 }
 
+/// The worlds, the worlds that need a server, and the cases.
 macro_rules! worlds {
-    ([$($world:ident),*] $cases:tt) => { $(worlds!(@world $world $cases);)* };
-    (@world $world:ident { $($module:ident: $($case:ident)*;)* }) => {
+    ([$($world:ident),*] [$($server:ident),*] $cases:tt) => {
+        $(worlds!(@world $world () $cases);)*
+        mod postgres {
+            $(worlds!(
+                @world $server (#[ignore = "needs a server: cargo xtask test postgres"]) $cases
+            );)*
+        }
+    };
+    (@world $world:ident $attribute:tt { $($module:ident: $($case:ident)*;)* }) => {
         mod $world {
             $(mod $module {
-                $(#[test]
-                fn $case() {
-                    super::super::$module::$case(&super::super::World::$world());
-                })*
+                $(worlds!(@case $world $attribute $module $case);)*
             })*
+        }
+    };
+    (@case $world:ident ($($attribute:tt)*) $module:ident $case:ident) => {
+        #[test]
+        $($attribute)*
+        fn $case() {
+            crate::conformance::$module::$case(&crate::conformance::World::$world());
         }
     };
 }
 
 worlds! {
-    [memory, sqlite, threaded] {
+    [memory, sqlite, threaded] [server, located] {
         changes:
             an_empty_plan_is_at_revision_0_and_has_no_journal
             each_change_adds_one_to_the_revision_and_one_entry_to_the_journal
@@ -102,6 +145,13 @@ worlds! {
             any_write_of_the_holder_renews_its_lease
             two_workers_that_ask_for_the_next_get_different_items
             next_never_takes_a_blocked_item_under_one_in_progress;
+        shared_work:
+            shared_plans_with_open_items_are_listed
+            the_store_knows_who_published_each_item
+            only_the_holder_renews_a_lease_and_nothing_else_changes
+            an_item_whose_lease_ran_out_is_interrupted_whoever_notices_it
+            a_late_result_is_refused_even_if_nobody_has_taken_the_item
+            an_item_that_a_person_does_is_not_interrupted;
         attachments:
             a_conversation_finds_its_plan_again_from_another_handle
             the_plan_of_a_conversation_is_read_at_once
@@ -128,7 +178,11 @@ worlds! {
         plans:
             the_most_recently_changed_comes_first
             filters_by_project_name_and_either_end_of_the_id
+            a_list_comes_in_pages
+            the_plans_of_a_project_are_added_up
             progress_counts_the_leaves
+            items_are_found_by_their_texts_whatever_the_case
+            a_search_goes_on_after_any_item_that_was_found
             the_newest_conversation_is_named;
         maintenance:
             a_sound_store_says_so_and_counts_its_plans
@@ -144,6 +198,7 @@ worlds! {
             entries_of_another_handle_wake_a_waiting_follower
             one_plan_alone_can_be_followed
             more_than_a_batch_comes_whole
+            what_exists_is_read_in_pages_without_waiting
             an_imported_plan_is_news;
         undo:
             the_callers_own_last_change_is_taken_back
@@ -182,6 +237,7 @@ worlds! {
             an_answer_of_any_kind_is_kept
             an_answer_of_another_process_is_news;
         messages:
+            messages_from_before_a_question_are_marked
             messages_wait_in_the_order_in_which_they_came
             a_message_that_waits_can_be_changed_and_keeps_its_place
             a_message_that_waits_can_be_removed
@@ -190,7 +246,24 @@ worlds! {
             a_message_that_waits_can_be_moved
             a_message_says_something_and_not_too_much
             no_more_messages_wait_than_anybody_reads
-            of_many_takers_each_gets_another_message;
+            of_many_takers_each_gets_another_message
+            a_message_is_taken_as_it_was_read_or_nothing_is_recorded
+            what_steers_no_longer_is_first_when_the_turn_has_ended
+            a_paused_queue_stays_paused_until_somebody_says_otherwise;
+        notices:
+            of_many_that_would_give_a_notice_one_does
+            old_notices_are_forgotten
+            several_keys_are_recorded_together;
+        access:
+            every_field_of_a_grant_is_kept
+            one_token_of_a_name_is_in_force
+            of_many_that_redeem_a_code_one_gets_a_session
+            a_code_is_redeemed_before_it_expires_or_not_at_all
+            old_codes_and_sessions_are_deleted_and_tokens_are_not
+            the_first_path_of_the_pages_stays
+            a_server_is_recorded_by_host_and_address
+            a_change_of_grants_wakes_those_who_listen
+            the_grants_of_a_moved_project_move_with_it;
         conversations:
             every_field_of_a_conversation_is_kept
             times_of_a_conversation_are_kept_to_the_millisecond
@@ -218,6 +291,7 @@ worlds! {
             entries_count_through_all_turns_and_are_filtered
             two_that_record_at_once_leave_no_gap
             what_was_used_is_added_up
+            what_was_used_on_a_plan_is_added_up_over_all_conversations
             absurd_numbers_do_not_stop_the_work;
         import:
             what_is_exported_comes_back_the_same

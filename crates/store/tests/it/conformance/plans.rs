@@ -1,7 +1,7 @@
 //! Overviews of plans.
 
-use punchlist_model::store::{Change, Filter, NewPlan, Summary};
-use punchlist_model::{End, ItemRef, NewItem, Number, Op, Progress, Revision};
+use punchlist_model::store::{Change, Filter, ItemSearch, NewPlan, ProjectSums, Summary};
+use punchlist_model::{End, ItemRef, NewItem, Number, Op, PlanPatch, Progress, Revision, Rules};
 
 use super::World;
 use crate::support::{Desk, add, at, ctx, done, key, new_plan, plan_id, wait};
@@ -35,7 +35,8 @@ pub(crate) fn filters_by_project_name_and_either_end_of_the_id(world: &World) {
     }
     let check = |project: Option<&str>, name: Option<&str>, id: Option<&str>, expected: &[u8]| {
         let own = |text: Option<&str>| text.map(str::to_owned);
-        let filter = Filter { project: own(project), name: own(name), id: own(id) };
+        let filter =
+            Filter { project: own(project), name: own(name), id: own(id), ..Filter::default() };
         assert_eq!(numbers(&wait(store.plans(filter.clone())).unwrap()), expected, "{filter:?}");
     };
     check(None, None, None, &[0x11, 0x22, 0x33, 0x44]);
@@ -49,6 +50,63 @@ pub(crate) fn filters_by_project_name_and_either_end_of_the_id(world: &World) {
     check(None, None, Some(&whole), &[0x33]);
     check(None, None, Some(&whole[..8]), &[0x11, 0x22, 0x33, 0x44]);
     check(None, None, Some("%"), &[]);
+}
+
+fn archive() -> Op {
+    let rules = Some(Rules { archived: true, ..Rules::default() });
+    Op::Plan(Box::new(PlanPatch { rules, ..PlanPatch::default() }))
+}
+
+pub(crate) fn a_list_comes_in_pages(world: &World) {
+    let store = world.handle();
+    for n in 1..=5 {
+        // The second and the third were changed at the same time.
+        let time = if n == 3 { 2 } else { i64::from(n) };
+        let title = format!("Plan {n}");
+        wait(store.create(NewPlan { at: at(time), title, ..new_plan(n) })).unwrap();
+    }
+    wait(store.change(plan_id(4), Change::new(vec![archive()], ctx("ann", 4)))).unwrap();
+    let list = |filter: Filter| wait(store.plans(filter)).unwrap();
+    let (mut after, mut pages) = (None, Vec::new());
+    loop {
+        let page = list(Filter { after, most: Some(2), ..Filter::default() });
+        let Some(last) = page.last() else { break };
+        after = Some((last.updated_at, last.id));
+        pages.push(numbers(&page));
+    }
+    assert_eq!(pages, [vec![5, 4], vec![2, 3], vec![1]]);
+    let archived = |it| Filter { archived: Some(it), most: Some(3), ..Filter::default() };
+    assert_eq!(numbers(&list(archived(true))), [4]);
+    assert_eq!(numbers(&list(archived(false))), [5, 2, 3]);
+    let text = |it: &str| Filter { text: Some(it.to_owned()), most: Some(2), ..Filter::default() };
+    assert_eq!(numbers(&list(text("PLAN"))), [5, 4]);
+    assert_eq!(numbers(&list(text("lan 1"))), [1], "those before it do not match");
+    assert!(list(text("%")).is_empty());
+    let one = Some(plan_id(3).to_string());
+    assert_eq!(numbers(&list(Filter { id: one, most: Some(1), ..Filter::default() })), [3]);
+}
+
+pub(crate) fn the_plans_of_a_project_are_added_up(world: &World) {
+    let store = world.handle();
+    for (n, project) in [(1, "/b"), (2, "/a"), (3, "/a"), (4, "/a")] {
+        let project = project.to_owned();
+        wait(store.create(NewPlan { project, at: at(i64::from(n)), ..new_plan(n) })).unwrap();
+    }
+    let change = |n, ops, time| wait(store.change(plan_id(n), Change::new(ops, ctx("ann", time))));
+    change(2, vec![add("x"), add("y")], 7).unwrap();
+    change(3, vec![add("z"), archive()], 6).unwrap();
+    let sums = |project: &str, plans, unfinished, archived, open, time| ProjectSums {
+        project: project.to_owned(),
+        plans,
+        unfinished,
+        archived,
+        open,
+        updated_at: at(time),
+    };
+    let (a, b) = (sums("/a", 3, 1, 1, 3, 7), sums("/b", 1, 0, 0, 0, 1));
+    assert_eq!(wait(store.projects(None)).unwrap(), [a.clone(), b]);
+    assert_eq!(wait(store.projects(Some("/a".to_owned()))).unwrap(), [a]);
+    assert_eq!(wait(store.projects(Some("/c".to_owned()))).unwrap(), []);
 }
 
 pub(crate) fn progress_counts_the_leaves(world: &World) {
@@ -102,4 +160,55 @@ pub(crate) fn the_newest_conversation_is_named(world: &World) {
     let plans = wait(store.plans(Filter::default())).unwrap();
     let named: Vec<_> = plans.into_iter().map(|plan| (plan.id, plan.attachment)).collect();
     assert_eq!(named, [(plan_id(1), Some(key("c", ""))), (plan_id(2), Some(key("d", "")))]);
+}
+
+pub(crate) fn items_are_found_by_their_texts_whatever_the_case(world: &World) {
+    let store = world.handle();
+    for (n, project) in [(1, "/a"), (2, "/b")] {
+        let new = NewPlan { project: project.to_owned(), at: at(i64::from(n)), ..new_plan(n) };
+        wait(store.create(new)).unwrap();
+        let context = NewItem { context: "Über 100 %".to_owned(), ..NewItem::titled("Other") };
+        let ops = vec![add("Write the README"), Op::Add(Box::new(context)), done(1)];
+        wait(store.change(plan_id(n), Change::new(ops, ctx("ann", 9 + i64::from(n))))).unwrap();
+    }
+    let found = |text: &str, project: Option<&str>, most| {
+        let search = ItemSearch {
+            text: text.to_owned(),
+            project: project.map(str::to_owned),
+            after: None,
+            most,
+        };
+        let found = wait(store.search(search)).unwrap();
+        found.iter().map(|it| (it.project.clone(), it.at.number.0)).collect::<Vec<_>>()
+    };
+    let (a, b) = ("/a".to_owned(), "/b".to_owned());
+    assert_eq!(found("readme", None, 9), [(b.clone(), 1), (a.clone(), 1)]);
+    assert_eq!(found("über", Some("/a"), 9), [(a.clone(), 2)]);
+    assert_eq!(found("0 %", None, 1), [(b, 2)], "no character has a meaning of its own");
+    assert_eq!(found("_", None, 9), []);
+    let search = ItemSearch { text: "WRITE".to_owned(), project: Some(a), after: None, most: 9 };
+    let first = wait(store.search(search)).unwrap().remove(0);
+    assert_eq!((first.at.plan, first.title.as_str()), (plan_id(1), "Write the README"));
+    assert_eq!(first.status, punchlist_model::Status::Completed);
+}
+
+pub(crate) fn a_search_goes_on_after_any_item_that_was_found(world: &World) {
+    let store = world.handle();
+    // Plans 2 and 3 were changed at the same time, plan 1 before them.
+    for (n, second) in [(1, 5), (2, 7), (3, 7)] {
+        wait(store.create(new_plan(n))).unwrap();
+        let ops = ["one", "two", "other"].map(add).to_vec();
+        wait(store.change(plan_id(n), Change::new(ops, ctx("ann", second)))).unwrap();
+    }
+    let page = |after, most| {
+        let search = ItemSearch { text: "o".to_owned(), project: None, after, most };
+        wait(store.search(search)).unwrap().into_iter().map(|it| it.at).collect::<Vec<_>>()
+    };
+    let all = page(None, 99);
+    let named: Vec<_> = all.iter().map(|it| (it.plan, it.number.0)).collect();
+    let expected = [2, 3, 1].into_iter().flat_map(|n| [1, 2, 3].map(|item| (plan_id(n), item)));
+    assert_eq!(named, expected.collect::<Vec<_>>());
+    for (at, found) in all.iter().enumerate() {
+        assert_eq!(page(Some(*found), 2), all[at + 1..(at + 3).min(all.len())], "{found:?}");
+    }
 }

@@ -42,7 +42,8 @@ fn used(calls: u64, tokens: u64) -> Used {
 }
 
 pub(crate) fn record(turn: Turn, entries: Vec<NewEntry>, seconds: i64) -> TurnRecord {
-    TurnRecord { turn, entries, state: ConversationState::Working, at: at(seconds) }
+    let (taken, queue_paused, state) = (Vec::new(), None, ConversationState::Working);
+    TurnRecord { turn, entries, taken, queue_paused, state, at: at(seconds) }
 }
 
 fn write(store: &dyn Store, id: ConversationId, record: TurnRecord) -> Result<u64, Error> {
@@ -167,12 +168,22 @@ pub(crate) fn entries_count_through_all_turns_and_are_filtered(world: &World) {
     // An entry may come late.
     assert_eq!(write(&*store, id, record(turn(2), vec![entry("{}")], 2)).unwrap(), 7);
     let check = |after, turn, last, expected: &[u64]| {
-        let filter = EntryFilter { after, turn, last };
+        let filter = EntryFilter { after, turn, last, ..EntryFilter::default() };
         let found = entries(&*store, id, filter);
         assert!(turn.is_none_or(|turn| found.iter().all(|it| it.turn == turn)));
         let numbers: Vec<u64> = found.iter().map(|it| it.number).collect();
         assert_eq!(numbers, expected, "after {after}, turn {turn:?}, last {last}");
     };
+    let kind = |kind| {
+        let filter = EntryFilter { kind: Some(kind), last: 2, ..EntryFilter::default() };
+        entries(&*store, id, filter).iter().map(|it| it.number).collect::<Vec<u64>>()
+    };
+    assert_eq!((kind("info"), kind("summary")), (vec![6, 7], Vec::new()));
+    let but = |kind| {
+        let filter = EntryFilter { but: Some(kind), last: 2, ..EntryFilter::default() };
+        entries(&*store, id, filter).iter().map(|it| it.number).collect::<Vec<u64>>()
+    };
+    assert_eq!((but("info"), but("summary")), (Vec::new(), vec![6, 7]));
     check(0, None, 0, &[1, 2, 3, 4, 5, 6, 7]);
     check(5, None, 0, &[6, 7]);
     check(7, None, 0, &[]);
@@ -232,6 +243,22 @@ pub(crate) fn what_was_used_is_added_up(world: &World) {
         (41, Used::default()),
     ] {
         assert_eq!(wait(store.used_since(at(since))).unwrap(), expected, "{since}");
+    }
+}
+
+pub(crate) fn what_was_used_on_a_plan_is_added_up_over_all_conversations(world: &World) {
+    let store = world.handle();
+    let (id, other) = (held(&*store, 1, "ann"), held(&*store, 2, "ann"));
+    for n in [1, 2] {
+        wait(store.create(new_plan(n))).unwrap();
+    }
+    let on = |number: u32, plan: u8| Turn { plan: Some(plan_id(plan)), ..turn(number) };
+    write(&*store, id, record(on(1, 1), vec![answer(1), answer(2)], 10)).unwrap();
+    write(&*store, id, record(on(2, 2), vec![answer(4)], 20)).unwrap();
+    write(&*store, id, record(turn(3), vec![answer(8)], 30)).unwrap();
+    write(&*store, other, record(on(1, 1), vec![answer(16)], 40)).unwrap();
+    for (plan, expected) in [(1, (2, used(3, 19))), (2, (1, used(1, 4))), (3, (0, used(0, 0)))] {
+        assert_eq!(wait(store.used_on(plan_id(plan))).unwrap(), expected, "{plan}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use punchlist_model::Status;
 use punchlist_model::store::{Error, PlanStore};
-use punchlist_store::turns::{Counts, NewTodo, TodoUpdate, Turns};
+use punchlist_store::turns::{Counts, NewTodo, TodoUpdate, TurnTodos};
 
 use super::World;
 use crate::support::{at, ctx, ids, key, wait};
@@ -11,8 +11,8 @@ fn titled(title: &str) -> NewTodo {
     NewTodo { title: title.to_owned(), ..NewTodo::default() }
 }
 
-fn turn<'a>(store: &'a dyn PlanStore, name: &str) -> Turns<'a> {
-    Turns::new(store, key("conversation", name))
+fn turn<'a>(store: &'a dyn PlanStore, name: &str) -> TurnTodos<'a> {
+    TurnTodos::new(store, key("conversation", name))
 }
 
 pub(crate) fn a_todo_is_created_with_defaults(world: &World) {
@@ -51,7 +51,7 @@ pub(crate) fn todos_are_found_by_turn_and_filtered_by_status(world: &World) {
     wait(two.create(titled("c"), ctx("bob", 2))).unwrap();
     let done = TodoUpdate { status: Some(Status::Completed), ..TodoUpdate::default() };
     wait(one.update(made[0].id, done, ctx("ann", 3))).unwrap();
-    let titles = |turn: &Turns<'_>, statuses: &[Status]| -> Vec<String> {
+    let titles = |turn: &TurnTodos<'_>, statuses: &[Status]| -> Vec<String> {
         wait(turn.find(statuses)).unwrap().into_iter().map(|it| it.title).collect()
     };
     assert_eq!(titles(&one, &[]), ["a", "b"]);

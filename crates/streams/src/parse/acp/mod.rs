@@ -72,7 +72,7 @@ impl Agent for Acp {
                 self.session().is_loading = false;
                 self.requests.asked(message, &self.session, true, params);
                 let prompt = params.get("prompt").and_then(joined);
-                emit.event(Kind::TurnStarted { prompt });
+                emit.event(Kind::TurnStarted { prompt, turn_id: None });
             }
             "\"session/request_permission\"" => {
                 let call = params.object("toolCall");
@@ -219,9 +219,14 @@ impl Acp {
             "\"usage_update\"" => {
                 let cost = update.path(&["cost", "amount"]).and_then(Value::f64);
                 let is_usd = update.path(&["cost", "currency"]).and_then(Value::str);
-                if let Some(cost) = cost.filter(|_| is_usd.is_some_and(|it| it.is("USD"))) {
-                    let usage =
-                        Usage { cost_usd: Some(cost), cumulative: true, ..Usage::default() };
+                let usage = Usage {
+                    cost_usd: cost.filter(|_| is_usd.is_some_and(|it| it.is("USD"))),
+                    context_tokens: update.get("used").and_then(Value::u64),
+                    context_window: update.get("size").and_then(Value::u64),
+                    cumulative: true,
+                    ..Usage::default()
+                };
+                if usage.cost_usd.is_some() || usage.context_tokens.is_some() {
                     emit.event(Kind::Usage(usage));
                 }
             }
@@ -271,7 +276,12 @@ impl Acp {
             // Plain text, whose entries are unknown.
             "\"markdown\"" => {
                 if let Some(text) = plan.text("content").map(Text::raw) {
-                    emit.event(Kind::Text { role: Role::Assistant, text, delta: false });
+                    emit.event(Kind::Text {
+                        role: Role::Assistant,
+                        text,
+                        delta: false,
+                        citations: &[],
+                    });
                 }
             }
             _ => emit.unknown_in("plan_update", plan.text("type")),
@@ -321,7 +331,7 @@ impl Acp {
 /// Reports a part of a message.
 fn said(role: Role, update: &Object<'_>, emit: &mut Emit<'_>) {
     if let Some(text) = update.get("content").and_then(joined) {
-        emit.event(Kind::Text { role, text, delta: true });
+        emit.event(Kind::Text { role, text, delta: true, citations: &[] });
     }
 }
 

@@ -20,7 +20,7 @@ use results::Lists;
 use usage::{Spending, spent};
 
 use crate::event::joined;
-use crate::event::{Kind, KindName, Outcome, Role, Text};
+use crate::event::{Kind, KindName, Outcome, QueueChange, Role, Text, Usage};
 use crate::json::{Object, Part, Str, Value};
 use crate::parse::emit::{Emit, Who};
 use crate::parse::names::digest;
@@ -119,7 +119,12 @@ impl Agent for Claude {
                 if value.text("operation").is_some_and(|it| it.is("enqueue"))
                     && let Some(text) = value.text("content")
                 {
-                    emit.event(Kind::MessageQueued { text: Text::raw(text) });
+                    emit.event(Kind::MessageQueued {
+                        text: Text::raw(text),
+                        change: QueueChange::Queued,
+                        message_id: None,
+                        steers: false,
+                    });
                 }
             }
             "last-prompt"
@@ -224,7 +229,7 @@ impl Claude {
         self.is_turn_open = true;
         self.last.clear();
         match prompt {
-            Some(_) => emit.event(Kind::TurnStarted { prompt }),
+            Some(_) => emit.event(Kind::TurnStarted { prompt, turn_id: None }),
             // The stream repeats the prompt, if at all, after it reports the start of the turn.
             None => emit.turn_starts(),
         }
@@ -287,10 +292,10 @@ impl Claude {
             }
             Some(Part::Object(_) | Part::Other) | None => {}
         }
+        if let (Some(id), Some(usage)) = (id, usage) {
+            self.spending.used(owner, id, usage, emit);
+        }
         if line.form == Some(Form::Transcript) {
-            if let (Some(id), Some(usage)) = (id, usage) {
-                self.spending.used(owner, id, usage, emit);
-            }
             let is_over = stop_reason.is_some_and(|it| it.is("end_turn")) && has_text;
             if line.error.is_some() {
                 self.turn_ends(owner, Outcome::Error, Some(Text::from(API_ERROR)), emit);
@@ -313,7 +318,7 @@ impl Claude {
             Some(code) => {
                 Kind::Error { message: text, code: Some(Text::raw(code)), recoverable: false }
             }
-            None => Kind::Text { role: Role::Assistant, text, delta: false },
+            None => Kind::Text { role: Role::Assistant, text, delta: false, citations: &[] },
         });
     }
 
@@ -459,13 +464,13 @@ impl Claude {
             // The prompt of a sub-agent. The stream already reported it when the sub-agent started.
             let is_told = self.agents.values().any(|it| **it == **agent);
             if !is_told {
-                emit.event(Kind::TurnStarted { prompt: Some(text) });
+                emit.event(Kind::TurnStarted { prompt: Some(text), turn_id: None });
             }
             return;
         }
         let is_user = !line.is_machine && !is_local && !is_interrupt;
         let role = if is_user { Role::User } else { Role::System };
-        emit.event(Kind::Text { role, text, delta: false });
+        emit.event(Kind::Text { role, text, delta: false, citations: &[] });
     }
 
     fn tool_result(
@@ -543,7 +548,12 @@ impl Claude {
             }
             "notification" => {
                 if let Some(text) = value.text("text").map(Text::raw) {
-                    emit.event(Kind::Text { role: Role::System, text, delta: false });
+                    emit.event(Kind::Text {
+                        role: Role::System,
+                        text,
+                        delta: false,
+                        citations: &[],
+                    });
                 }
             }
             "compact_boundary"
@@ -581,7 +591,10 @@ impl Claude {
             self.agents.insert(call.cow().into_owned(), agent.clone().into_owned());
         }
         emit.of(Who { session: &owner.session, agent: Some(&agent) });
-        emit.event(Kind::TurnStarted { prompt: value.text("prompt").map(Text::raw) });
+        emit.event(Kind::TurnStarted {
+            prompt: value.text("prompt").map(Text::raw),
+            turn_id: None,
+        });
     }
 
     fn agent_ends(&mut self, value: &Object<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
@@ -607,7 +620,7 @@ impl Claude {
 
     fn result(&mut self, value: &Object<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         if let Some(usage) = value.get("usage") {
-            let mut usage = spent(usage);
+            let mut usage = self.spending.settles(owner, &spent(usage), emit);
             // The cost is that of the process so far, the tokens are those of the turn.
             if let Some(total) = value.get("total_cost_usd").and_then(|it| it.f64()) {
                 let before = if total >= self.cost { self.cost } else { 0.0 };
@@ -615,7 +628,9 @@ impl Claude {
                 // Rounded, because the subtraction is inexact.
                 usage.cost_usd = Some(((total - before) * 1e9).round() / 1e9);
             }
-            emit.event(Kind::Usage(usage));
+            if usage != Usage::default() {
+                emit.event(Kind::Usage(usage));
+            }
         }
         let subtype = value.text("subtype");
         let is_error = value.is_true("is_error");
@@ -665,7 +680,7 @@ impl Claude {
     fn tell_partial(&mut self, emit: &mut Emit<'_>) {
         if !self.partial.is_empty() {
             let text = Text::from(std::mem::take(&mut self.partial));
-            emit.event(Kind::Text { role: Role::Assistant, text, delta: true });
+            emit.event(Kind::Text { role: Role::Assistant, text, delta: true, citations: &[] });
         }
     }
 
@@ -681,7 +696,7 @@ impl Claude {
             }
             "queued_command" => {
                 if let Some(text) = attachment.text("prompt").map(Text::raw) {
-                    emit.event(Kind::Text { role: Role::User, text, delta: false });
+                    emit.event(Kind::Text { role: Role::User, text, delta: false, citations: &[] });
                 }
             }
             "hook_blocking_error"

@@ -4,6 +4,10 @@
 //! The usage is reported when the agent's next message begins or its turn ends. If another line of
 //! the message follows, the difference is reported. Several agents may write into one file at the
 //! same time; each is counted separately.
+//!
+//! The result at the end of a printed turn has the sum of the agent's own messages. What the messages
+//! have not reported of it, mostly tokens of the answers, is reported then. A turn that is killed has
+//! no result.
 
 use super::Owner;
 use crate::event::{Kind, Usage};
@@ -14,9 +18,16 @@ use crate::parse::names::LONGEST_NAME;
 /// Maximum of agents whose messages are counted at the same time.
 const MOST_AGENTS: usize = 64;
 
-/// The last message of each agent, which may still grow.
+/// What is used.
 #[derive(Default, Debug)]
-pub(super) struct Spending(Vec<Message>);
+pub(super) struct Spending {
+    /// The last message of each agent, which may still grow.
+    messages: Vec<Message>,
+    /// What was reported of the agent itself, without sub-agents.
+    reported: Usage,
+    /// The sum of its results.
+    settled: Usage,
+}
 
 #[derive(Debug)]
 struct Message {
@@ -35,16 +46,21 @@ impl Message {
         self.session == *owner.session && self.agent.as_deref() == owner.agent.as_deref()
     }
 
-    /// Reports the usage that was not reported yet.
-    fn tell(&mut self, emit: &mut Emit<'_>) {
+    /// Reports the usage that was not reported yet, and adds it to `reported` unless it is a sub-agent's.
+    fn tell(&mut self, reported: &mut Usage, emit: &mut Emit<'_>) {
         let rest = beyond(&self.used, &self.reported);
         // Texts of the program in the model's place cost nothing.
         if rest == Usage::default() || self.used.output_tokens == Some(0) {
             return;
         }
+        if self.agent.is_none() {
+            *reported = sum(reported, &rest);
+        }
         self.reported = self.used;
         emit.at(Who { session: &self.session, agent: self.agent.as_deref() }, self.timestamp);
-        emit.event(Kind::Usage(rest));
+        let count = |it: Option<u64>| it.unwrap_or(0);
+        let context = count(self.used.input_tokens).saturating_add(count(self.used.output_tokens));
+        emit.event(Kind::Usage(Usage { context_tokens: Some(context), ..rest }));
     }
 }
 
@@ -52,11 +68,11 @@ impl Spending {
     /// Starts a line of a message. If it is a new message, the usage of the agent's last one is
     /// reported.
     pub(super) fn begins(&mut self, owner: &Owner<'_>, id: Option<Str<'_>>, emit: &mut Emit<'_>) {
-        let Some(at) = self.0.iter().position(|it| it.is_of(owner)) else { return };
-        let is_same = id.is_some_and(|it| self.0[at].id == it.literal());
+        let Some(at) = self.messages.iter().position(|it| it.is_of(owner)) else { return };
+        let is_same = id.is_some_and(|it| self.messages[at].id == it.literal());
         if !is_same {
             let timestamp = emit.timestamp();
-            self.0.remove(at).tell(emit);
+            self.messages.remove(at).tell(&mut self.reported, emit);
             emit.at(owner.who(), timestamp);
         }
     }
@@ -73,15 +89,15 @@ impl Spending {
             return;
         }
         let (used, timestamp) = (spent(usage), emit.timestamp());
-        if let Some(known) = self.0.iter_mut().find(|it| it.is_of(owner)) {
+        if let Some(known) = self.messages.iter_mut().find(|it| it.is_of(owner)) {
             (known.used, known.timestamp) = (used, timestamp);
             return;
         }
-        if self.0.len() >= MOST_AGENTS {
-            self.0.remove(0).tell(emit);
+        if self.messages.len() >= MOST_AGENTS {
+            self.messages.remove(0).tell(&mut self.reported, emit);
             emit.at(owner.who(), timestamp);
         }
-        self.0.push(Message {
+        self.messages.push(Message {
             session: owner.session.clone().into_owned(),
             agent: owner.agent.as_deref().map(str::to_owned),
             id: id.literal().to_owned(),
@@ -93,16 +109,43 @@ impl Spending {
 
     /// Handles the end of the agent's turn.
     pub(super) fn tell(&mut self, owner: &Owner<'_>, emit: &mut Emit<'_>) {
-        if let Some(known) = self.0.iter_mut().find(|it| it.is_of(owner)) {
+        if let Some(known) = self.messages.iter_mut().find(|it| it.is_of(owner)) {
             let timestamp = emit.timestamp();
-            known.tell(emit);
+            known.tell(&mut self.reported, emit);
             emit.at(owner.who(), timestamp);
         }
     }
 
     /// Handles the end of the stream.
     pub(super) fn tell_all(&mut self, emit: &mut Emit<'_>) {
-        self.0.drain(..).for_each(|mut it| it.tell(emit));
+        self.messages.drain(..).for_each(|mut it| it.tell(&mut self.reported, emit));
+    }
+
+    /// Handles the result of a printed turn. Returns the part of its usage that no message has reported.
+    pub(super) fn settles(
+        &mut self,
+        owner: &Owner<'_>,
+        usage: &Usage,
+        emit: &mut Emit<'_>,
+    ) -> Usage {
+        self.tell(owner, emit);
+        self.settled = sum(&self.settled, usage);
+        let rest = beyond(&self.settled, &self.reported);
+        self.reported = sum(&self.reported, &rest);
+        rest
+    }
+}
+
+fn sum(one: &Usage, other: &Usage) -> Usage {
+    let sum = |one: Option<u64>, other: Option<u64>| match (one, other) {
+        (Some(one), Some(other)) => Some(one.saturating_add(other)),
+        (one, other) => one.or(other),
+    };
+    Usage {
+        input_tokens: sum(one.input_tokens, other.input_tokens),
+        output_tokens: sum(one.output_tokens, other.output_tokens),
+        cached_tokens: sum(one.cached_tokens, other.cached_tokens),
+        ..Usage::default()
     }
 }
 

@@ -40,7 +40,7 @@ impl Exec {
             "\"thread.started\"" => {
                 emit.event(Kind::SessionStarted { model: None, cwd: None, version: None });
             }
-            "\"turn.started\"" => emit.event(Kind::TurnStarted { prompt: None }),
+            "\"turn.started\"" => emit.event(Kind::TurnStarted { prompt: None, turn_id: None }),
             "\"turn.completed\"" => {
                 if let Some(usage) = line.object("usage") {
                     emit.event(Kind::Usage(items::spent(&usage)));

@@ -75,7 +75,7 @@ pub(super) fn started(sort: Sort, item: &Object<'_>, emit: &mut Emit<'_>) {
 
 /// Handles the end of an item.
 pub(super) fn completed(sort: Sort, item: &Object<'_>, emit: &mut Emit<'_>) {
-    let say = |role, text| Kind::Text { role, text, delta: false };
+    let say = |role, text| Kind::Text { role, text, delta: false, citations: &[] };
     let content = || item.get("text").or_else(|| item.get("content")).and_then(joined);
     match sort {
         Sort::Message => {
@@ -181,7 +181,17 @@ pub(super) fn spent(usage: &Object<'_>) -> Usage {
         output_tokens: count("output_tokens", "outputTokens"),
         cached_tokens: count("cached_input_tokens", "cachedInputTokens"),
         reasoning_tokens: count("reasoning_output_tokens", "reasoningOutputTokens"),
-        cost_usd: None,
         cumulative: true,
+        ..Usage::default()
     }
+}
+
+/// The same with the context: `last` is what the last model call used, `window` the context's size.
+pub(super) fn spent_with(
+    total: &Object<'_>,
+    last: Option<Object<'_>>,
+    window: Option<u64>,
+) -> Usage {
+    let last = last.and_then(|it| it.get("total_tokens").or_else(|| it.get("totalTokens"))?.u64());
+    Usage { context_tokens: last, context_window: window, ..spent(total) }
 }

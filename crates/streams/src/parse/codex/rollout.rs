@@ -126,13 +126,23 @@ impl Rollout {
                 // the user.
                 let is_model = item.text("role").is_some_and(|it| it.is("assistant"));
                 if let Some(text) = item.get("content").filter(|_| is_model).and_then(joined) {
-                    emit.event(Kind::Text { role: Role::Assistant, text, delta: false });
+                    emit.event(Kind::Text {
+                        role: Role::Assistant,
+                        text,
+                        delta: false,
+                        citations: &[],
+                    });
                 }
             }
             "\"agent_message\"" => {
                 // A message of another agent: the one that gave the task, or the one that did it.
                 if let Some(text) = item.get("content").and_then(joined) {
-                    emit.event(Kind::Text { role: Role::System, text, delta: false });
+                    emit.event(Kind::Text {
+                        role: Role::System,
+                        text,
+                        delta: false,
+                        citations: &[],
+                    });
                 }
             }
             "\"reasoning\"" => {
@@ -336,7 +346,7 @@ impl Rollout {
             // Older versions have no items.
             "\"user_message\"" => {
                 if let Some(text) = event.text("message").map(Text::raw) {
-                    emit.event(Kind::Text { role: Role::User, text, delta: false });
+                    emit.event(Kind::Text { role: Role::User, text, delta: false, citations: &[] });
                 }
             }
             "\"token_count\"" => self.counted(event, emit),
@@ -363,7 +373,9 @@ impl Rollout {
         if let Some(total) = total.object()
             && std::mem::replace(&mut self.spent, now) != now
         {
-            emit.event(Kind::Usage(items::spent(&total)));
+            let last = event.path(&["info", "last_token_usage"]).and_then(|it| it.object());
+            let window = event.path(&["info", "model_context_window"]).and_then(|it| it.u64());
+            emit.event(Kind::Usage(items::spent_with(&total, last, window)));
         }
     }
 

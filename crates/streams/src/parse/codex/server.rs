@@ -58,7 +58,10 @@ impl Server {
             "\"thread/tokenUsage/updated\"" => {
                 if let Some(total) = params.path(&["tokenUsage", "total"]) {
                     let total = total.object().unwrap_or_default();
-                    emit.event(Kind::Usage(items::spent(&total)));
+                    let last = params.path(&["tokenUsage", "last"]).and_then(|it| it.object());
+                    let window = params.path(&["tokenUsage", "modelContextWindow"]);
+                    let window = window.and_then(|it| it.u64());
+                    emit.event(Kind::Usage(items::spent_with(&total, last, window)));
                 }
             }
             "\"error\"" => {

@@ -141,7 +141,12 @@ impl Chat {
             "\"info\"" => {
                 if let Some(text) = said.and_then(joined) {
                     let is_cancelled = is_cancelled(&text.to_str());
-                    emit.event(Kind::Text { role: Role::System, text, delta: false });
+                    emit.event(Kind::Text {
+                        role: Role::System,
+                        text,
+                        delta: false,
+                        citations: &[],
+                    });
                     if is_cancelled {
                         self.turn.ends(Outcome::Cancelled, None, emit);
                     }
@@ -308,7 +313,7 @@ fn think(line: &Object<'_>, emit: &mut Emit<'_>) {
 
 fn speak(content: Option<Value<'_>>, emit: &mut Emit<'_>) {
     let Some(content) = content else { return };
-    let say = |text| Kind::Text { role: Role::Assistant, text, delta: false };
+    let say = |text| Kind::Text { role: Role::Assistant, text, delta: false, citations: &[] };
     if let Some(text) = content.str().map(Text::raw).filter(|it| !it.is_empty()) {
         emit.event(say(text));
     }
@@ -334,6 +339,7 @@ fn spent(tokens: &Object<'_>) -> Usage {
         output_tokens: count("output"),
         cached_tokens: count("cached"),
         reasoning_tokens: count("thoughts"),
+        context_tokens: count("total"),
         ..Usage::default()
     }
 }

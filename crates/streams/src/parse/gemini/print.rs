@@ -81,11 +81,11 @@ impl Print {
             "\"user\"" => {
                 self.breaks_off(emit);
                 self.is_turn_open = true;
-                emit.event(Kind::TurnStarted { prompt: Some(text) });
+                emit.event(Kind::TurnStarted { prompt: Some(text), turn_id: None });
             }
             _ => {
                 let delta = line.is_true("delta");
-                emit.event(Kind::Text { role: Role::Assistant, text, delta });
+                emit.event(Kind::Text { role: Role::Assistant, text, delta, citations: &[] });
             }
         }
     }

@@ -410,7 +410,7 @@ fn check_turns(lines: &[Value], expected: &[&str]) {
     let mut turns = Vec::new();
     for line in all.lines() {
         let kind = crate::tests::parse(line).kind;
-        if let owned::Kind::TurnStarted { prompt } = kind {
+        if let owned::Kind::TurnStarted { prompt, .. } = kind {
             turns.push(format!("started {}", prompt.unwrap_or_default()));
         } else if let owned::Kind::TurnCompleted { status, .. } = kind {
             turns.push(format!("{status:?}"));

@@ -91,9 +91,9 @@ fn what_a_message_used_is_told_once_and_is_what_its_last_line_says() {
         &[
             "text role=assistant text=one",
             "text role=assistant text=two",
-            "usage inputTokens=7 outputTokens=300 cachedTokens=2",
+            "usage inputTokens=7 outputTokens=300 cachedTokens=2 contextTokens=307",
             "text role=assistant text=three",
-            "usage inputTokens=7 outputTokens=8 cachedTokens=2",
+            "usage inputTokens=7 outputTokens=8 cachedTokens=2 contextTokens=15",
         ],
     );
 }
@@ -110,11 +110,62 @@ fn what_a_last_message_used_is_told_before_its_turn_ends_and_what_came_later_is_
         &[last("one", 5), last("two", 30)],
         &[
             "text role=assistant text=one",
-            "usage inputTokens=7 outputTokens=5 cachedTokens=2",
+            "usage inputTokens=7 outputTokens=5 cachedTokens=2 contextTokens=12",
             "turn.completed status=success reason=end_turn",
             "text role=assistant text=two",
-            "usage outputTokens=25",
+            "usage outputTokens=25 contextTokens=37",
         ],
+    );
+}
+
+#[test]
+fn what_a_printed_turn_used_is_told_as_its_messages_come_and_the_rest_with_its_result() {
+    let says = |message: &str, output: u64| {
+        let block = json!({"type": "text", "text": message});
+        let mut line = stream_line("assistant", block, None);
+        line["message"]["id"] = json!(message);
+        line["message"]["usage"] = json!({"input_tokens": 10, "output_tokens": output});
+        line
+    };
+    let result = |input: u64, output: u64, cost: f64| {
+        let mut line = ended();
+        line["usage"] = json!({"input_tokens": input, "output_tokens": output});
+        line["total_cost_usd"] = json!(cost);
+        line
+    };
+    let one = "usage inputTokens=10 outputTokens=1 contextTokens=11";
+    check_events(
+        CLAUDE,
+        &[says("a", 1), says("b", 1), result(20, 50, 0.5)],
+        &[
+            "text role=assistant text=a",
+            one,
+            "text role=assistant text=b",
+            one,
+            "usage outputTokens=48 costUsd=0.5",
+            "turn.completed status=success reason=success",
+        ],
+    );
+    // A result may come while the next turn has begun; what is told of both is what they used.
+    check_events(
+        CLAUDE,
+        &[says("a", 1), says("b", 1), result(10, 1, 0.5), result(10, 5, 0.75)],
+        &[
+            "text role=assistant text=a",
+            one,
+            "text role=assistant text=b",
+            one,
+            "usage costUsd=0.5",
+            "turn.completed status=success reason=success",
+            "usage outputTokens=4 costUsd=0.25",
+            "turn.completed status=success reason=success",
+        ],
+    );
+    // One that is killed has no result.
+    check_events(
+        CLAUDE,
+        &[says("a", 1), says("b", 1)],
+        &["text role=assistant text=a", one, "text role=assistant text=b", one],
     );
 }
 
@@ -222,11 +273,11 @@ fn an_answer_that_broke_off_is_told_as_far_as_it_came() {
     };
     assert_eq!(
         said(&[delta("one "), delta("two"), whole]),
-        ["Text { role: Assistant, text: \"one two\", delta: false }"]
+        ["Text { role: Assistant, text: \"one two\", delta: false, citations: [] }"]
     );
     assert_eq!(
         said(&[delta("one "), delta("two")]),
-        ["Text { role: Assistant, text: \"one two\", delta: true }"]
+        ["Text { role: Assistant, text: \"one two\", delta: true, citations: [] }"]
     );
 }
 
